@@ -14,7 +14,7 @@ from saffron.errors import LogError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.records.table import KeyedRecords, Unreadable, query_table, status_table, stream_table, version_table
+from saffron.records.table import KeyedRecords, Unreadable, query_table, status_table
 from saffron.runtime.local.state import running
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import content
@@ -71,12 +71,11 @@ class Client:
         """The control records that cannot be read."""
         names = self.topics
         tables: list[tuple[KeyedRecords[Any], str]] = [
-            (stream_table(names.streams), names.streams),
-            (version_table(names.streams), names.streams),
             (query_table(names.queries), names.queries),
             (status_table(names.query_status), names.query_status),
         ]
-        return [one for table, topic in tables for one in self._read(table, topic).unreadable.values()]
+        others = [one for table, topic in tables for one in self._read(table, topic).unreadable.values()]
+        return [*self.known_streams().unreadable, *others]
 
     def wait_for_statuses(self, until: Callable[[list[QueryStatus]], bool], seconds: float) -> bool:
         """Follows the reports on queries until `until` holds of them; False after `seconds`."""

@@ -14,6 +14,7 @@ JSON_SCHEMA = "json-schema"
 WITH_REGISTRY = ("avro", "protobuf")
 FORMATS = (JSON, JSON_SCHEMA, *WITH_REGISTRY)
 _NAME = re.compile(r"[A-Za-z0-9_-]+", flags=re.ASCII)
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", flags=re.ASCII)
 _FIELDS = frozenset(
     {
         "name",
@@ -103,14 +104,14 @@ class StreamRecord:
         if body.get("name", key) != key:
             raise RecordError(f"its name {body['name']!r} is not its key")
         definition = optional(body, "definition", dict)
-        form, generation = optional(body, "format", str) or JSON, optional(body, "generation", int)
+        form, generation = optional(body, "format", str) or JSON, _not_below(body, "generation", 1)
         if form not in FORMATS:
             raise RecordError(f'"format" should be one of {", ".join(FORMATS)}, and is {form!r}')
         if form in WITH_REGISTRY and body.get("registry") is None:
             raise RecordError(f'"registry" is missing: messages of format {form} need one')
         return cls(
             name=key,
-            topic=require(body, "topic", str),
+            topic=_topic(require(body, "topic", str)),
             key=optional(body, "key", str),
             schema=optional(body, "schema", dict),
             disorder=_not_below(body, "disorder", 0),
@@ -162,6 +163,12 @@ def is_name(text: str) -> bool:
 def stem_of(name: str, generation: int) -> str:
     """The stem (see `StreamRecord.stem`): NAME, then NAME.2, NAME.3, ... A stream's name has no dot."""
     return name if generation == 1 else f"{name}.{generation}"
+
+
+def _topic(name: str) -> str:
+    if not _TOPIC.fullmatch(name) or name in (".", ".."):
+        raise RecordError(f'"topic" should be the name of a topic, and is {name!r}')
+    return name
 
 
 def _not_below(body: Mapping[str, Any], field: str, least: int) -> int | None:

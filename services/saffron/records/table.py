@@ -88,14 +88,18 @@ class KeyedRecords(Generic[R]):
         return Applied(name, offset, row)
 
 
-def stream_table(topic: str) -> KeyedRecords[StreamRecord]:
+def stream_table(
+    topic: str, read: Callable[[str, bytes], StreamRecord] = StreamRecord.read
+) -> KeyedRecords[StreamRecord]:
     """The streams on `streams`. Keys with a slash are not streams."""
-    return KeyedRecords(topic, StreamRecord.read, lambda key: "/" not in key)
+    return KeyedRecords(topic, read, lambda key: "/" not in key)
 
 
-def version_table(topic: str) -> KeyedRecords[VersionRecord]:
+def version_table(
+    topic: str, read: Callable[[str, bytes], VersionRecord] = VersionRecord.read
+) -> KeyedRecords[VersionRecord]:
     """The versions of inferred schemas on `streams`."""
-    return KeyedRecords(topic, VersionRecord.read, is_version_key)
+    return KeyedRecords(topic, read, is_version_key)
 
 
 def query_table(topic: str) -> KeyedRecords[QueryRecord]:

@@ -67,6 +67,10 @@ class ControlFollower:
         self.version += moved
         return moved
 
+    def contradiction(self, record: StreamRecord) -> str:
+        """See `KnownStreams.contradiction`."""
+        return self._known.contradiction(record)
+
     @property
     def caught_up(self) -> bool:
         """True if all topics were read to their ends."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.raw import RawBatch
@@ -131,7 +131,12 @@ class WindowingHop:
     @property
     def holding(self) -> bool:
         """True if events are held that are not yet decoded."""
-        return self._unknown.holding or bool(self._raw)
+        return self._unknown.holding or self.awaits_registry
+
+    @property
+    def awaits_registry(self) -> bool:
+        """True if messages are held that cannot be translated yet."""
+        return bool(self._raw)
 
     def resume(self, block: Block) -> None:
         self.operator.resume(block)
@@ -256,10 +261,15 @@ class WindowingHop:
         self._configured = record
         if record.schema is None and record.disorder is None:
             return
+        contradiction = self._control.contradiction(record)  # events of other partitions count, too
         try:
-            self.operator.configure(record)
+            self.operator.configure(replace(record, schema=None) if contradiction else record)
         except SchemaError as error:
-            self._sinks.report_error(f"stream {self.operator.stream}: {error}")
+            contradiction = str(error)
+        if contradiction:
+            self._sinks.report_error(
+                f"stream {self.operator.stream}: its given schema is not in force: {contradiction}"
+            )
         self._unsent = True
 
     def _count(self, blocks: Sequence[Block]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from saffron.engine.kernels import jit
 from saffron.engine.windows.dead_letters import REASONS, DeadLetter
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.status import QueryStatus
-from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.writing import letter_message
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.input_report import InputReport
@@ -28,7 +27,7 @@ from saffron.runtime.streams.control_topics import reporter
 from saffron.runtime.streams.places import Place, origin_of
 from saffron.runtime.streams.schema_versions import announce
 from saffron.runtime.streams.statuses import Statuses
-from saffron.runtime.streams.stream_formats import Formats
+from saffron.runtime.streams.stream_formats import Formats, registry_trouble
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send, service_digest
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, LATE_BY_SILENCE, LATE_EVENTS
@@ -83,7 +82,7 @@ class WindowingService:
         self._limits = BlockLimits(settings.largest_block, settings.block_ms, settings.poll_records)
         self._poll_control, self._digest = Every(_CONTROL_MS), Every(INTERVAL_MS)
         self._now = 0
-        self._formats = Formats(settings.registry_auth, health, lambda: self._now, background)
+        self._formats = Formats(settings.registry_auth, lambda: self._now, background)
         self._router = Router(log, settings, metrics, self._control, self._formats, background)
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
@@ -139,16 +138,14 @@ class WindowingService:
     # ------------------------------------------------------------ wiring
 
     def topics(self) -> Sequence[str]:
-        """The sources whose internal topics exist; none before the control topics are read."""
+        """The sources of all streams; none before the control topics are read."""
         if self._control.caught_up and self._sources_version != self._control.version:
             self._health.done("queries")
             self._health.done("start")
             self._sources_version = self._control.version
-            sources = self._control.sources
-            wanted = [t for t, s in sources.items() if s == DEFAULT_STREAM or self._exists(self._control.stream_at(t))]
-            self._sources = tuple(sorted(wanted))
+            self._sources = tuple(sorted(self._control.sources))
             self._silent_streams = tuple(
-                self._silent_stream(topic) for topic in wanted if self._control.stream_at(topic).silence
+                self._silent_stream(topic) for topic in self._sources if self._control.stream_at(topic).silence
             )
         return self._sources
 
@@ -205,13 +202,6 @@ class WindowingService:
 
     # ------------------------------------------------------------ inside
 
-    def _exists(self, record: StreamRecord) -> bool:
-        topics = (record.topic, self._topics.windows_of(record.stem))
-        missing = [topic for topic in topics if self._log.partitions(topic) is None]
-        if missing:
-            _LOG.error("stream %s: topic %s is missing; `saffron stream add` creates it", record.name, missing[0])
-        return not missing
-
     def _send_letters(self, where: TopicPartition, topic: str, letters: list[DeadLetter]) -> None:
         """Sends dead letters and waits for the acknowledgement, before the block that passes their records is
         written. `topic`: id of the input topic.
@@ -260,6 +250,14 @@ class WindowingService:
             body = service_digest(SERVICE, now_ms, INTERVAL_MS, quiet=quiet)
             self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
 
+    def _awaited_registries(self) -> Iterator[str]:
+        """Obstacles to reading messages for which a schema registry does not answer."""
+        for where, chain in self.shell.chains.items():
+            if isinstance(chain.hop, WindowingHop) and chain.hop.awaits_registry:
+                record = self._control.stream_at(where.topic)
+                if why := self._formats.waiting(record):
+                    yield registry_trouble(record, why)
+
     def _silent_stream(self, topic: str) -> SilentStream:
         record = self._control.stream_at(topic)
         return SilentStream(record.name, record.stem, topic, record.silence or 0, record.is_routed)
@@ -289,5 +287,6 @@ class WindowingService:
             body = service_digest(SERVICE, now_ms, interval, reads=reads)
             self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
         inputs = [*self.shell.inputs, *self._router.inputs]
-        self._inputs.report(inputs, [*self.shell.troubles, *self._router.troubles], now_ms, interval)
+        troubles = [*self.shell.troubles, *self._router.troubles, *self._awaited_registries()]
+        self._inputs.report(inputs, troubles, now_ms, interval)
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))

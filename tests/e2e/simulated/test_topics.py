@@ -203,11 +203,16 @@ def test_a_topic_that_is_made_anew_is_read_from_its_beginning_and_told(tmp_path:
     living.others_go_on()
 
 
-def test_a_topic_that_is_gone_is_waited_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["there", "dead"])
+def test_a_topic_that_is_gone_is_waited_for(tmp_path: Path, how: str) -> None:
+    """Also by a process that starts while it is gone."""
     living = Living(tmp_path)
     living.send("A", "x")
     living.settle()
     living.broker.delete(TOPICS.events)
+    if how == "dead":
+        living.away("windowing", how)
+        living.back("windowing")
     living.settle()
     assert living.troubles("windowing") == ["topic t.events is not there: make it again, or remove its stream"]
     assert living.metrics["windowing"].value(STREAMS_STANDING) == 1
@@ -217,6 +222,44 @@ def test_a_topic_that_is_gone_is_waited_for(tmp_path: Path) -> None:
     living.settle()
     assert living.pairs() == ["x"]
     assert living.troubles("windowing") == []
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_a_process_that_starts_without_a_stream_s_topic_says_so_and_waits_for_it(tmp_path: Path, inner: bool) -> None:
+    living = Living(tmp_path)
+    living.away("windowing", "dead")
+    topic = TOPICS.windows_of(OTHER) if inner else f"t.{OTHER}"
+    living.broker.delete(topic)
+    living.back("windowing")
+    living.send("AB", "x")
+    living.settle(700)
+    assert living.pairs() == ["x"], "the other streams go on"
+    assert living.troubles("windowing") == [f"topic {topic} is not there: make it again, or remove its stream"]
+    living.broker.create(
+        next(
+            one for one in (*stream_topics("t.", OTHER, 1), topic_files()["events"].spec(topic, 1)) if one.name == topic
+        )
+    )
+    living.settle(700)
+    assert living.troubles("windowing") == []
+    if not inner:  # what an inner topic held is lost with it
+        living.others_go_on()
+
+
+@pytest.mark.parametrize("how", ["there", "dead"])
+def test_a_stream_that_cannot_be_read_holds_up_no_other(tmp_path: Path, how: str) -> None:
+    living = Living(tmp_path)
+    living.make_topic("t.bad", 1)
+    living.world.topics(*stream_topics("t.", "bad", 1))
+    if how == "dead":
+        living.away("windowing", how)
+    living.stream("bad", "t.bad", definition={"text": "stream: bad\nsources: 5", "numbers": {"x": 0}, "version": 1})
+    living.back("windowing")
+    living.settle()
+    living.send("AB", "x")
+    living.settle(700)
+    assert living.pairs() == ["x"]
+    living.others_go_on()
 
 
 @pytest.mark.parametrize("how", ["stopped", "dead"])

@@ -96,19 +96,33 @@ def test_a_registry_that_is_down_is_waited_for_and_nothing_is_lost(registry: Fak
     bench.send(quote(1, "IBM"), quote(2, "KO"))
     bench.drive(3_000)
     assert (bench.symbols(), bench.letters()) == ([], [])
-    waiting = bench.health.status()["waiting"]["registry"]
-    assert waiting == f"the schema registry at {registry.url} answers 500 Internal Server Error"
+    status = bench.health.status()
+    why = f"the schema registry at {registry.url} answers 500 Internal Server Error"
+    assert [one.partition(": is it up")[0] for one in status["streams"]] == [f"stream quotes: {why}"]
+    assert status["ready"], "a start or a rollout that waits for one stream holds up all"
     assert len(registry.asked) <= 2 * 4, "once a second for each schema"
     registry.down = False
     bench.drive(4_000)
     assert bench.symbols() == ["IBM", "KO"]
-    assert "registry" not in bench.health.status()["waiting"]
+    assert bench.health.status()["streams"] == []
     assert registry.authorization == "Basic bWU6c2VjcmV0"
     asked = len(registry.asked)
     bench.send(quote(2, "XOM"), quote(1, "GE"))
     bench.drive(200)
     assert bench.symbols() == ["IBM", "KO", "XOM", "GE"]
     assert len(registry.asked) == asked, "what an id means never changes"
+    bench.service.close(bench.now)
+
+
+def test_a_stream_that_is_removed_waits_for_no_registry(registry: FakeRegistry, tmp_path: Path) -> None:
+    registry.down = True
+    bench = Bench(tmp_path, registry.url)
+    bench.send(quote(1, "IBM"))
+    bench.drive(3_000)
+    assert bench.health.status()["streams"] != []
+    bench.producer.send(TOPICS.streams, 0, None, key=b"quotes")
+    bench.drive(3_000)
+    assert bench.health.status()["streams"] == []
     bench.service.close(bench.now)
 
 

@@ -13,11 +13,12 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.schema_record import fingerprint
+from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.status import QueryStatus
 from saffron.records.table import Unreadable
+from saffron.records.version import VersionRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.streams.schema_versions import announce
@@ -292,6 +293,19 @@ def test_a_streams_settings_are_taken_over_and_a_schema_that_does_not_go_with_th
     bench.control.step()
     bench.leave(600)
     assert "'x' is int in the schema in force, and string in the new one" in bench.happened[0]
+
+
+def test_a_given_schema_that_contradicts_the_events_of_another_partition_is_in_force_on_none(bench: Bench) -> None:
+    other = Schema({"x": Kind.INT}, {"B": ("x",)}, {})
+    version = VersionRecord("events", 1, schema_to_record(other))
+    bench.producer.send(TOPICS.streams, 0, version.encode(), key=version.key.encode())
+    schema = {"type": "object", "properties": {"type": {"const": "B"}, "x": {"type": "string"}}}
+    body = {"name": "events", "topic": "t.events", "key": None, "schema": schema, "disorder": 700, "idle": None}
+    bench.producer.send(TOPICS.streams, 0, orjson.dumps(body), key=b"events")
+    bench.control.step()
+    bench.leave(600)
+    assert "not in force: attribute 'x' is int" in bench.happened[0]
+    assert (bench.hop.operator.schema, bench.hop.operator.disorder_ms) == (None, 700), "the rest of the record is"
 
 
 def test_a_record_that_is_no_query_at_all_is_rejected_not_fatal(bench: Bench) -> None:

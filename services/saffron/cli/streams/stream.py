@@ -222,11 +222,11 @@ def _put(
     if json:
         console.print_json({**record.body(), "partitions": count})
         return
-    if found.before is not None and not found.is_change:
+    if found.before is not None and not found.is_change and not found.made_again:
         console.say(f"stream {record.name} is so already: nothing is changed")
         return
     console.say(f"stream {record.name}: topic {record.topic}, {counted(count, 'partition')}")
-    for line in differences(found):
+    for line in (*differences(found), *found.made_again):
         console.say(f"  {line}")
     if record.source is not None and record.idle is None and now.partitions(now.streams[record.source].topic) != 1:
         console.say(

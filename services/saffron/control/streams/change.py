@@ -76,6 +76,13 @@ class StreamPlan:
         """True if the record differs from the present one."""
         return self.unreadable or self.record != self.before
 
+    @property
+    def made_again(self) -> list[str]:
+        """Sentences on the topics of a stream that existed, but for these."""
+        return (
+            [] if self.before is None else [f"topic {one.name} was missing, and is made again" for one in self.topics]
+        )
+
 
 def check_values(change: StreamChange) -> None:
     """Refused: a part of the change is invalid in itself."""

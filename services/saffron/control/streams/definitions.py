@@ -62,9 +62,15 @@ def summary_of(found: StreamPlan) -> list[str]:
     assert applied is not None
     if found.before is not None:
         if not found.is_change:
-            return [f"stream {record.name} is so already: nothing is changed"]
+            head = f"stream {record.name} is so already: "
+            return (
+                [f"{head}nothing is changed"]
+                if not found.made_again
+                else [head + "its record stays", *found.made_again]
+            )
         head = f"stream {record.name}: version {applied.version} of its definition is in force"
-        return [head, *(sentences_of(found) or ["only its words changed: events are read as before"])]
+        changes = sentences_of(found) or ["only its words changed: events are read as before"]
+        return [head, *changes, *found.made_again]
     topics, partitions = ", ".join(applied.numbers), counted(found.partitions, "partition")
     made = f"stream {record.name} merges {topics} into topic {record.topic}, {partitions}"
     asked = "`saffron query add FILE --from earliest` asks it, from its first event on"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from saffron.control.checks import Refused
+from saffron.control.streams.add_command import add_command
 from saffron.control.streams.change import StreamChange, StreamContext, require_free
 from saffron.counted import counted
 from saffron.engine.events.decoding.growth import given_anew
@@ -14,34 +17,44 @@ from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.schema.schema import Schema
 from saffron.schema.widening import narrowed
 
+_Options = dict[str, str | int | None]
+"""Options of `saffron stream add`; see `add_command`."""
+
 
 def refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
     """Refused: another topic, source or format. Positions are offsets of this topic, in this format."""
-    name, alternative = before.name, _alternative(before)
+    name = before.name
     if change.topic is not None and change.topic != before.topic:
         require_free(name, change.topic, now)
         raise Refused(
             409,
             "topic",
             f"stream {name!r} reads topic {before.topic}, and its positions are offsets there: that cannot change. "
-            + alternative.format(f"--topic {change.topic}"),
+            + _alternative(before, now, {"topic": change.topic}),
         )
     if change.source is not None and change.source != before.source:
         of = f"is made from {before.source}" if before.source else "has a topic of its own"
-        raise Refused(409, "source", f"stream {name!r} {of}. " + alternative.format(f"--from {change.source}"))
+        option: _Options = {"from": change.source, "topic": None, "format": None, "registry": None}
+        option["key"] = change.key or before.key or "ATTR"
+        raise Refused(409, "source", f"stream {name!r} {of}. " + _alternative(before, now, option))
     if change.format is not None and change.format != before.format and now.used(before.topic):
         raise Refused(
             409,
             "format",
             f"stream {name!r} has messages of format {before.format}, and some have been read. "
-            + alternative.format(f"--format {change.format}"),
+            + _alternative(
+                before,
+                now,
+                {"format": change.format, "registry": change.registry},
+                {"topic": "TOPIC", "format": change.format, "registry": change.registry},
+            ),
         )
     have = now.partitions(before.topic)
     if change.partitions is not None and have is not None and change.partitions != have:
         if before.source is None:
             fix = f"`kafka-topics --alter --topic {before.topic} --partitions N` adds some"
         else:
-            fix = alternative.format(f"--from {before.source} --partitions {change.partitions}")
+            fix = _alternative(before, now, {"partitions": change.partitions})
         raise Refused(
             409, "partitions", f"topic {before.topic} has {counted(have, 'partition')}, not {change.partitions}. {fix}"
         )
@@ -68,16 +81,17 @@ def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext
         return
     given = from_json_schema(change.schema)
     _refuse_made(before, given, now)
-    if before.schema is None:
-        _refuse_unlike(before, given, now)
-        return
-    lost = narrowed(from_json_schema(before.schema), given)
-    if lost:
+    of_events = now.schema(replace(before, schema=None))
+    if (contradiction := _contradiction(of_events, given)) is not None:
+        raise Refused(409, "schema", f"stream {before.name!r}: {contradiction}. " + _other_schema(before, now))
+    if before.schema is None or _contradiction(of_events, from_json_schema(before.schema)) is not None:
+        return  # one that contradicts the events is not in force
+    if lost := narrowed(from_json_schema(before.schema), given):
         raise Refused(
             409,
             "schema",
             f"the new schema of stream {before.name!r} is narrower: {lost}. A running stream's schema may only grow. "
-            + _alternative(before).format("--schema FILE"),
+            + _other_schema(before, now),
         )
 
 
@@ -96,25 +110,33 @@ def _refuse_made(before: StreamRecord, given: Schema, now: StreamContext) -> Non
             )
 
 
-def _refuse_unlike(before: StreamRecord, given: Schema, now: StreamContext) -> None:
-    """Refused: a given schema that contradicts the inferred one."""
-    inferred = now.schema(before)
-    if inferred is None:
-        return
+def _contradiction(of_events: Schema | None, given: Schema) -> SchemaError | None:
+    """The reason why a given schema cannot be in force beside that of the events; None if it can."""
     try:
-        given_anew(inferred, given)
+        if of_events is not None:
+            given_anew(of_events, given)
     except SchemaError as error:
-        raise Refused(
-            409, "schema", f"stream {before.name!r}: {error}. " + _alternative(before).format("--schema FILE")
-        ) from error
+        return error
+    return None
 
 
-def _alternative(before: StreamRecord) -> str:
-    """A text with an alternative to a refused change, with a placeholder for the option."""
-    other = f"`saffron stream add {before.name}_2 {{0}}` makes another stream"
+def _other_schema(before: StreamRecord, now: StreamContext) -> str:
+    """The alternative to a refused schema: another stream is made of the same events."""
+    source = before.source or before.name
+    other: _Options = {"from": source, "key": before.key or "ATTR", "topic": None, "format": None, "registry": None}
+    return _alternative(before, now, {"schema": "FILE"}, {**other, "schema": "FILE"})
+
+
+def _alternative(before: StreamRecord, now: StreamContext, changed: _Options, other: _Options | None = None) -> str:
+    """The commands instead of a refused change: of another stream, or of this one begun anew.
+
+    `changed`: the options that differ. `other`: those of another stream, where it needs others.
+    """
+    another = add_command(before, now.prefix, f"{before.name}_2", **(changed if other is None else other))
     if before.name == DEFAULT_STREAM:
-        return other
+        return f"`{another}` makes another stream"
     return (
-        f"{other}; or `saffron stream remove {before.name}` and `saffron stream add {before.name} {{0}}` begin it "
-        "anew: what its queries have under way is dropped"
+        f"`{another}` makes another stream; or `saffron stream remove {before.name}` and "
+        f"`{add_command(before, now.prefix, before.name, **changed)}` begin it anew: what its queries have under way "
+        "is dropped"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -33,7 +34,7 @@ def fingerprint(record: Mapping[str, Any]) -> str:
 def schema_from_record(record: Mapping[str, Any]) -> Schema:
     """The schema of a record made by `schema_to_record`; LogError where it is none."""
     try:
-        return Schema(
+        schema = Schema(
             kinds={name: Kind(kind) for name, kind in record["kinds"].items()},
             types={name: tuple(attributes) for name, attributes in record["types"].items()},
             required={name: frozenset(attributes) for name, attributes in record["required"].items()},
@@ -41,6 +42,9 @@ def schema_from_record(record: Mapping[str, Any]) -> Schema:
             given=bool(record["given"]),
             times={name: _distribution(law) for name, law in record.get("times", {}).items()},
         )
+        for name in itertools.chain(*schema.types.values(), *schema.required.values()):
+            schema.kinds[name]
+        return schema
     except (KeyError, ValueError, AttributeError, TypeError) as error:
         raise LogError(f"the log holds a schema that cannot be read ({error!r}): {dict(record)!r}") from error
 

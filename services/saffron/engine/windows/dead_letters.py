@@ -45,6 +45,7 @@ class Losses:
         self._late: Counter[str] = Counter()
         self._bad: Counter[str] = Counter()
         self._mistyped: Counter[str] = Counter()
+        self._mistyped_before = 0
         self._left_out = 0
         self._seconds = SecondsCount()
 
@@ -54,6 +55,11 @@ class Losses:
         self._seconds.add(decoded.ts)
         if inferred:
             self._left_out += decoded.unknown_attributes
+
+    def schema_given(self) -> None:
+        """Begin the counts of mistyped values by attribute anew: from here on a given schema says what is right."""
+        self._mistyped_before += self._mistyped.total()
+        self._mistyped.clear()
 
     def add(self, batch: RawBatch, refused: Iterable[Refused], first: int) -> None:
         """Make dead letters of records. An earlier owner has sent those below offset `first`."""
@@ -78,7 +84,7 @@ class Losses:
         return {
             **{name: self._late[name] for name in _TOO_LATE.values()},
             "bad": dict(self._bad),
-            "mistyped": self._mistyped.total(),
+            "mistyped": self._mistyped_before + self._mistyped.total(),
             "mistyped_attributes": dict(self._mistyped),
             "left_out": self._left_out,
             "in_seconds": self._seconds.value(),

@@ -75,6 +75,7 @@ class Versions:
         except SchemaError as error:
             raise SchemaError(f"{error}; add a stream with the new schema under another name") from None
         if version is not schema:
+            self._intake.losses.schema_given()
             self.adopt(version)
 
     def put(self, schema: Schema) -> None:

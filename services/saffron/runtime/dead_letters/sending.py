@@ -29,7 +29,6 @@ from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.event_keys import keys_of
 from saffron.runtime.streams.stream_formats import Formats
-from saffron.runtime.telemetry.health import Health
 
 ORIGIN = "dead-letter"
 """Header of a message that was sent again: the id of its dead letter."""
@@ -91,7 +90,7 @@ class Sender:
     def __init__(self, letters: DeadLetters, group: str, max_future_ms: int, credentials: str = "") -> None:
         self._letters = letters
         # Requests run at once, on this thread: a failure is raised here.
-        self._formats = Formats(credentials, Health("dead-letters"), lambda: 0, at_once)
+        self._formats = Formats(credentials, lambda: 0, at_once)
         self._group = group
         self._max_future_ms = max_future_ms
 

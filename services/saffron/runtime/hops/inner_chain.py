@@ -17,6 +17,7 @@ from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.ownership import ClaimState, Ownership
 from saffron.runtime.hops.when_written import Report, WhenWritten
 from saffron.runtime.log import Consumer, Log, OutOfRange, Producer, TopicPartition
+from saffron.runtime.log.topic_watch import missing_topic
 from saffron.runtime.process.step_clock import StepClock
 from saffron.runtime.telemetry.metric_names import BLOCKS
 
@@ -198,7 +199,7 @@ class InnerChain:
         self._when_written.settle(lambda mark: mark.claim in reached and mark.reach <= reached[mark.claim])
         state = member.log.describe([topic]).get(topic)
         if state is None:
-            raise StreamError(f"topic {topic} is not there: make it again, or remove its stream")
+            raise StreamError(missing_topic(topic))
         state.require(self.where)
         found = InputPartition(state, *member.consumer.watermarks(self.where))
         member.consumer.seek(self.where, hop.begin(found, now_ms))

@@ -6,6 +6,7 @@ import logging
 
 from saffron.errors import DeniedError, StreamError
 from saffron.runtime.log import Log
+from saffron.runtime.log.topic_watch import missing_topic
 
 _LOG = logging.getLogger(__name__)
 
@@ -18,7 +19,7 @@ def ensure_partition(log: Log, source: str, topic: str, partition: int) -> None:
     """
     have = log.partitions(topic)
     if have is None:
-        raise StreamError(f"topic {topic} is not there: make it again, or remove its stream")
+        raise StreamError(missing_topic(topic))
     if have > partition:
         return
     count = max(partition + 1, log.partitions(source) or 0)

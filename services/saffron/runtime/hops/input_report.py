@@ -1,4 +1,4 @@
-"""Reports on the topics that a group member reads: metrics, a digest on `health`, and readiness.
+"""Reports on the topics that a group member reads: metrics, a digest on `health`, and details of /status.
 
 The digest covers the whole service. It is sent once a second while there is an incident or obstacle. `doctor` and
 `status` read it.
@@ -16,8 +16,6 @@ from saffron.runtime.telemetry.digest import service_digest
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
 from saffron.runtime.telemetry.metrics import Metrics
-
-_WAITING_KEY = "topics"
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,8 @@ class InputReport:
         for row in rows:
             self._initialise(row)
         self._metrics.set(STREAMS_STANDING, len(troubles))
-        if troubles:
-            self._health.waiting(_WAITING_KEY, "; ".join(troubles))
-        else:
-            self._health.done(_WAITING_KEY)
+        # The service stays ready: a start, a rollout or a restart would else wait for one stream, and hold up all.
+        self._health.detail("streams", troubles)
         recent_incidents = [
             {
                 "topic": row.where.topic,

@@ -56,7 +56,7 @@ class ServiceProcess:
 
     @property
     def waiting(self) -> str:
-        """The obstacle that it waits for, as text; "" when ready."""
+        """The obstacles that it, or some of its streams, wait for, as text; "" if there are none."""
         return self._waiting
 
     @property
@@ -116,7 +116,7 @@ class ServiceProcess:
             connection.request("GET", "/readyz")
             answer = json.loads(connection.getresponse().read())
             self._ready, self._answered = bool(answer["ready"]), True
-            self._waiting = "; ".join(map(str, answer["waiting"].values()))
+            self._waiting = "; ".join(map(str, (*answer["waiting"].values(), *answer.get("streams", ()))))
             if self._ready:
                 self._failures = 0
         except (OSError, http.client.HTTPException, ValueError, KeyError):
@@ -165,7 +165,7 @@ class ServiceProcess:
             str(self._log),
             self._process,
             self._restarts,
-            "" if self._ready else self._waiting,
+            self._waiting,
             self._host,
         )
 

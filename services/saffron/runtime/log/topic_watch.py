@@ -59,7 +59,7 @@ class TopicWatch:
 
     def troubles_with(self, others: Iterable[str | None]) -> list[str]:
         """Obstacles that only the user can remove: topics that are missing, and those of `others`; each once."""
-        missing = (f"topic {topic} is not there: make it again, or remove its stream" for topic in self._missing)
+        missing = map(missing_topic, self._missing)
         return sorted({*missing, *(trouble for trouble in others if trouble is not None)})
 
     def partitions(self, topic: str) -> int:
@@ -83,3 +83,8 @@ class TopicWatch:
         changed = [one for one, now in found.items() if one in self._states and self._states[one].id != now.id]
         self._states |= found
         return changed
+
+
+def missing_topic(topic: str) -> str:
+    """The obstacle of a topic that does not exist, and how to end it."""
+    return f"topic {topic} is not there: make it again, or remove its stream"

@@ -12,7 +12,7 @@ from saffron.errors import LogError, SettingsError
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import JSON, Settings
 from saffron.runtime.result_formats.forms import DATASCHEMA, FORMS, codec, dataschema, schema_text
-from saffron.runtime.streams.registry import RegistryWait, WriterSchema, posting, register
+from saffron.runtime.streams.registry import RegistryLog, WriterSchema, posting, register
 from saffron.runtime.telemetry.health import Health
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +55,8 @@ class ResultOutput:
         self._background = background
         self._request: Future[int] | None = None
         self._retry_at = 0
-        self._wait = RegistryWait(health, _LOG, "results wait")
+        self._health = health
+        self._wait_log = RegistryLog(_LOG, "results wait")
         if self.written is None:
             health.waiting("registry", f"registering {self._subject} at {settings.results_registry}")
 
@@ -79,11 +80,12 @@ class ResultOutput:
         try:
             number = request.result()
         except LogError as error:
-            self._wait.wait(str(error), now_ms)
+            self._health.waiting("registry", str(error))
+            self._wait_log.waits(str(error), now_ms)
             self._retry_at = now_ms + _RETRY_MS
             return
         form, head = self._settings.results_format, frame_head(number)
         payload = codec(form, self._topic).payload
         headers = (("content-type", FORMS[form].content_type), (DATASCHEMA, dataschema(self._topic)))
         self.written = OutputFormat(headers, lambda text: head + payload(text))
-        self._wait.done()
+        self._health.done("registry")

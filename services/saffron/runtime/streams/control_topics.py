@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from saffron.errors import LogError, SaffronError
+from saffron.records.codec import RecordError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
@@ -16,13 +18,16 @@ from saffron.records.table import (
     query_table,
     status_table,
     stream_table,
+    version_table,
 )
+from saffron.records.version import VersionRecord
 from saffron.runtime.log import Log
 from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.telemetry.metric_names import UNREADABLE_RECORDS
 
-if TYPE_CHECKING:  # it brings NumPy and Prometheus' client along, which commands do without
+# What brings NumPy or Prometheus' client along is imported where it is needed: commands do without.
+if TYPE_CHECKING:
     from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
@@ -62,7 +67,7 @@ class ControlTopic(Generic[R]):
 
 def follow_streams(log: Log, topics: Topics, report: Report) -> ControlTopic[StreamRecord]:
     """The follower of stream records on `streams`."""
-    return ControlTopic(log, topics.streams, stream_table(topics.streams), report)
+    return ControlTopic(log, topics.streams, stream_records(topics.streams), report)
 
 
 def follow_queries(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryRecord]:
@@ -83,3 +88,42 @@ def reporter(metrics: Metrics) -> Report:
         metrics.add(UNREADABLE_RECORDS, 1, found.topic)
 
     return report
+
+
+def stream_records(topic: str) -> KeyedRecords[StreamRecord]:
+    """The streams on `streams`. One whose schema or definition cannot be read, as of a later version, is unreadable."""
+    return stream_table(topic, _stream)
+
+
+def version_records(topic: str) -> KeyedRecords[VersionRecord]:
+    """The versions of inferred schemas on `streams`. One whose schema cannot be read is unreadable."""
+    return version_table(topic, _version)
+
+
+def _stream(key: str, value: bytes) -> StreamRecord:
+    record = StreamRecord.read(key, value)
+    try:
+        if record.schema is not None:
+            from saffron.engine.events.json_schema import from_json_schema
+
+            from_json_schema(record.schema)
+        if record.definition is not None:
+            from saffron.mapping.definition_reader import definition_of
+
+            definition_of(record.definition)
+    except KeyError as error:
+        raise RecordError(f'"numbers" of the definition has no source {error}') from error
+    except SaffronError as error:
+        raise RecordError(str(error).splitlines()[0]) from error
+    return record
+
+
+def _version(key: str, value: bytes) -> VersionRecord:
+    from saffron.engine.events.schema_record import schema_from_record
+
+    record = VersionRecord.read(key, value)
+    try:
+        schema_from_record(record.schema)
+    except LogError as error:
+        raise RecordError(str(error)) from error
+    return record

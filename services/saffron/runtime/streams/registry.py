@@ -24,7 +24,6 @@ import orjson
 
 from saffron.errors import LogError, RefusedError, SettingsError
 from saffron.runtime.process.background import Background
-from saffron.runtime.telemetry.health import Health
 
 _TIMEOUT = 5.0
 _RETRY_MS = 1_000
@@ -128,23 +127,18 @@ class Registry:
                 found[reference["name"]] = str(other["schema"])
 
 
-class RegistryWait:
-    """Reports that a registry is waited for: at /readyz, and in the log now and then. `held`: what is held up."""
+class RegistryLog:
+    """Logs now and then that a registry is waited for. `held`: what is held up."""
 
-    def __init__(self, health: Health, log: logging.Logger, held: str) -> None:
-        self._health = health
+    def __init__(self, log: logging.Logger, held: str) -> None:
         self._log = log
         self._held = held
         self._logged_at = -_LOG_MS
 
-    def wait(self, why: str, now_ms: int) -> None:
-        self._health.waiting("registry", why)
+    def waits(self, why: str, now_ms: int) -> None:
         if now_ms - self._logged_at >= _LOG_MS:
             self._logged_at = now_ms
             self._log.warning("%s: %s", why, self._held)
-
-    def done(self) -> None:
-        self._health.done("registry")
 
 
 def register(post: Post, subject: str, schema: WriterSchema) -> int:

@@ -41,7 +41,7 @@ class SchemaVersions:
         self._versions: dict[str, Version] = {}
 
     def read(self, change: Applied[VersionRecord]) -> None:
-        """Applies a record or tombstone of `streams`. LogError: its schema is invalid."""
+        """Applies a record, whose schema can be read, or a tombstone of `streams`."""
         row = change.row
         if row is None:
             self._versions = {stem: one for stem, one in self._versions.items() if change.key != f"{stem}/schema"}

@@ -13,7 +13,6 @@ from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.messages import Messages, batch_of, message_of
 from saffron.runtime.streams.newest_messages import Newest
 from saffron.runtime.streams.stream_formats import Formats
-from saffron.runtime.telemetry.health import Health
 
 Batch = tuple[Sequence[Record], RawBatch]
 """Records of one partition, and their values as JSON or CSV."""
@@ -29,7 +28,7 @@ class SourceMessage:
 
 def translations(credentials: str) -> Formats:
     """The translations of an occasional reader. `credentials`: for schema registries."""
-    return Formats(credentials, Health("look"), lambda: 0, at_once)
+    return Formats(credentials, lambda: 0, at_once)
 
 
 def translated(newest: Newest, sources: Sequence[SourceDefinition], formats: Formats) -> dict[TopicPartition, Batch]:

@@ -14,10 +14,9 @@ from saffron.distribution import install
 from saffron.engine.events.formats.framed import NoReader, Reader, schema_ids, translated, unframed
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import SchemaError, UnavailableError
-from saffron.records.stream import JSON_SCHEMA, WITH_REGISTRY
+from saffron.records.stream import JSON_SCHEMA, WITH_REGISTRY, StreamRecord
 from saffron.runtime.process.background import Background
-from saffron.runtime.streams.registry import Registry, RegistryWait, WriterSchema, over_http
-from saffron.runtime.telemetry.health import Health
+from saffron.runtime.streams.registry import Registry, RegistryLog, WriterSchema, over_http
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,11 +44,9 @@ class Formats:
     `credentials`: for their registries. `clock`: ms. `background`: runs registry requests; an own thread if None.
     """
 
-    def __init__(
-        self, credentials: str, health: Health, clock: Callable[[], int], background: Background | None = None
-    ) -> None:
+    def __init__(self, credentials: str, clock: Callable[[], int], background: Background | None = None) -> None:
         self._credentials = credentials
-        self._wait = RegistryWait(health, _LOG, "events that need it wait")
+        self._wait_log = RegistryLog(_LOG, "events that need it wait")
         self._clock = clock
         self._background = background
         self._threads = ExitStack()
@@ -64,11 +61,15 @@ class Formats:
         def translate(batch: RawBatch) -> RawBatch | None:
             written = current()
             made = self._translated(written, batch)
-            if written.format in WITH_REGISTRY:
-                self._report(made is None, self._readers(written.registry or "").waiting)
+            if made is None and (why := self.waiting(written)):
+                self._wait_log.waits(why, self._clock())
             return made
 
         return translate
+
+    def waiting(self, written: Written) -> str:
+        """The reason why messages of this format cannot be translated; "" while the registry may still answer."""
+        return self._readers(written.registry or "").waiting if written.format in WITH_REGISTRY else ""
 
     def translated_now(self, written: Written, batch: RawBatch) -> RawBatch:
         """The translated batch. For callers without other work, with a `background` that runs requests at once.
@@ -78,8 +79,7 @@ class Formats:
         for _ in range(_ATTEMPTS):
             if (made := self._translated(written, batch)) is not None:
                 return made
-        waiting = self._readers(written.registry or "").waiting
-        raise UnavailableError(waiting or "the schema registry does not answer")
+        raise UnavailableError(self.waiting(written) or "the schema registry does not answer")
 
     def kinds(self, registry: str) -> Mapping[int, str]:
         """The kinds (AVRO, PROTOBUF, JSON) of the registry's schemas that messages so far were written with, by id."""
@@ -106,12 +106,15 @@ class Formats:
         found = self._readers(written.registry or "").of(asked, self._clock())
         return None if found is None else translated(batch, ids, found)
 
-    def _report(self, waits: bool, why: str) -> None:
-        """Says that a stream waits for its registry, or no longer does. `why`: "" while it may still answer."""
-        if not waits:
-            self._wait.done()
-        elif why:
-            self._wait.wait(why, self._clock())
+
+def registry_trouble(record: StreamRecord, why: str) -> str:
+    """A stream that waits for a schema registry: which, why, and how to end it."""
+    merged = (
+        "apply a definition that"
+        if record.definition is not None
+        else f"saffron stream set {record.name} --registry URL"
+    )
+    return f"stream {record.name}: {why}: is it up, and SAFFRON_REGISTRY_AUTH right? {merged} names another"
 
 
 class _Readers:

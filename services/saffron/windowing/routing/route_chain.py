@@ -28,7 +28,7 @@ _QUEUE = 10_000
 _NOTHING = -1
 _SLICE = 2_000
 """Records routed in one step, so that other work of the process continues."""
-WAITS = _TAKE_OVER, _REGISTRY, _TOPIC, _TABLE = "take-over", "registry", "topic", "table"
+WAITS = _TAKE_OVER, REGISTRY, _TOPIC, _TABLE = "take-over", "registry", "topic", "table"
 """Reasons to wait: the end of the predecessor's transaction, a schema registry's answer, a topic that is missing, or a
 table that is not loaded yet."""
 
@@ -61,7 +61,7 @@ class RouteChain(TransactionalChain):
         if not self._transactions.is_taken_over:
             return _TAKE_OVER
         if self._awaits_registry:
-            return _REGISTRY
+            return REGISTRY
         return _TOPIC if self._plan.place() is None else _TABLE if self._plan.loading() else None
 
     @property

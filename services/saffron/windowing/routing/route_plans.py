@@ -91,7 +91,7 @@ class RoutePlans:
             idle=partial(self._idle, where.topic),
             any_idle=self.any_idle,
             stamp=_fresh if merged else _kept,
-            translate=self._formats.translation(partial(self._written, where.topic)),
+            translate=self._formats.translation(partial(self.written, where.topic)),
             letter=self._letter,
             commit_ms=settings.commit_ms,
         )
@@ -106,6 +106,11 @@ class RoutePlans:
             stored = definition_of(applied).beside(self._settings.tables)
             self._read = applied, lookups, with_lookups(stored, lookups)
         return self._read[2]
+
+    def written(self, topic: str) -> Written:
+        """The format of a topic's messages."""
+        source = None if self.definition is None else self.definition.source(topic)
+        return self._current() if source is None else source
 
     def any_idle(self) -> bool:
         """True if some source of the stream is not waited for after a silence."""
@@ -171,11 +176,6 @@ class RoutePlans:
             return self._current().idle
         source = definition.source(topic)
         return definition.idle if source is None or source.idle is None else source.idle
-
-    def _written(self, topic: str) -> Written:
-        """The format of a topic's messages."""
-        source = None if self.definition is None else self.definition.source(topic)
-        return self._current() if source is None else source
 
     def _start(self, topic: str) -> Start | int:
         source = None if self.definition is None else self.definition.source(topic)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
@@ -12,16 +12,16 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.log.topic_watch import TopicWatch
+from saffron.runtime.log.topic_watch import TopicWatch, missing_topic
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
-from saffron.runtime.streams.stream_formats import Formats
+from saffron.runtime.streams.stream_formats import Formats, registry_trouble
 from saffron.runtime.telemetry.digest import Every
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.routing.asked_lookups import AskedLookups
 from saffron.windowing.routing.heard_sources import HeardSources, reads
-from saffron.windowing.routing.route_chain import RouteChain
+from saffron.windowing.routing.route_chain import REGISTRY, RouteChain
 from saffron.windowing.routing.route_metrics import RouteMetrics
 from saffron.windowing.routing.route_plans import RoutePlans
 
@@ -58,7 +58,7 @@ class Router:
         self._opened: dict[str, tuple[str, str | None]] = {}
         self._plans: dict[str, RoutePlans] = {}
         self._seen_version = -1
-        self._missing: set[str] = set()
+        self._missing: dict[str, str] = {}
         self._heard = HeardSources()
         self._began: dict[str, bool] = {}
         self._now = 0
@@ -131,7 +131,8 @@ class Router:
     def troubles(self) -> list[str]:
         """Obstacles that only the user can remove."""
         tables = (trouble for plans in self._plans.values() for trouble in plans.tables.troubles)
-        return [*(trouble for hop in self._hops.values() for trouble in hop.troubles), *tables]
+        hops = (trouble for hop in self._hops.values() for trouble in hop.troubles)
+        return [*hops, *tables, *self._missing.values(), *self._awaited_registries()]
 
     def close(self, now_ms: int) -> None:
         """Commits and leaves the groups."""
@@ -155,23 +156,25 @@ class Router:
                 del self._opened[name]
                 self._hops.pop(name).close(now_ms)
                 self._plans.pop(name).tables.close()
-        self._missing.clear()
+        before, self._missing = self._missing, {}
         for name, (stem, source) in wanted.items():
-            if name not in self._hops and self._open(self._control.streams[name], source):
+            if name not in self._hops and self._open(self._control.streams[name], source, before):
                 self._opened[name] = stem, source
 
-    def _open(self, record: StreamRecord, source: str | None) -> bool:
+    def _open(self, record: StreamRecord, source: str | None, before: Mapping[str, str]) -> bool:
         """Starts a stream's hop; False if a topic is missing.
 
         `source`: topic of the stream that it is made from; None of a merged stream, which names its topics itself.
+        `before`: the streams whose missing topics are logged already.
         """
         plans = self._plans_of(record)
         needed = [record.topic, *([] if source is None else [source])]
         if record.source is not None and source is None:
             needed.append(self._settings.prefix + record.source)
         if missing := [topic for topic in needed if self._log.partitions(topic) is None]:
-            self._missing.add(record.name)
-            _LOG.error("stream %s: topic %s is missing; `saffron stream add` again", record.name, missing[0])
+            self._missing[record.name] = trouble = missing_topic(missing[0])
+            if before.get(record.name) != trouble:
+                _LOG.error("stream %s: %s", record.name, trouble)
             return False
         group = self._settings.group(f"router.{record.stem}")
         self._plans[record.name] = plans
@@ -184,6 +187,15 @@ class Router:
             watch=TopicWatch(self._log, _TOPICS_MS, sources=True),
         )
         return True
+
+    def _awaited_registries(self) -> Iterator[str]:
+        """Obstacles to reading messages for which a schema registry does not answer."""
+        for name, hop in self._hops.items():
+            for where, chain in hop.chains.items():
+                if chain.waits_for == REGISTRY and (
+                    why := self._formats.waiting(self._plans[name].written(where.topic))
+                ):
+                    yield registry_trouble(self._control.streams[name], why)
 
     def _all_began(self, name: str, stem: str) -> bool:
         """See `RoutePlan.all_began`. Looked at once in a step: each chain asks."""

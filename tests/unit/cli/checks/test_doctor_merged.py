@@ -51,7 +51,6 @@ def test_sound_sources_give_no_finding() -> None:
         (replace(shop(), foreign=UNREAD), "stream shop, source payments", "ANONYMOUS may not read it"),
         (shop(filled={"orders": 5, "payments": 0}), "stream shop, source payments", "has no messages"),
         (shop(IDLE.replace("idle: 10s\n", "")), "stream shop, source orders", "no idle bound"),
-        (shop("stream: shop\nsource: 7\n"), "stream shop", "cannot be read"),
         (shop(routes=Routes([RouteLine("shop", "orders", 5, 0, 3)])), "stream shop, source orders", "3 values"),
         (
             shop(EXPLODED, routes=Routes([RouteLine("shop", "orders", filtered=2, without_array=3)])),

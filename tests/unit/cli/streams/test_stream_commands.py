@@ -53,7 +53,8 @@ class Console:
     """The commands over a broker in memory, with the streams NAME, events and trades."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
-        self.log = MemoryLog(MemoryBroker(lambda: 0))
+        self.broker = MemoryBroker(lambda: 0)
+        self.log = MemoryLog(self.broker)
         self.log.create_topics([*topic_specs("saffron.", 2), TopicSpec("trades", 2, {}), TopicSpec("NAME", 2, {})])
         self.client = Client(SETTINGS, self.log)
         for record in (StreamRecord("NAME", "NAME"), StreamRecord("trades", "trades", "symbol")):
@@ -75,7 +76,7 @@ class Console:
     def run(self, command: str) -> str:
         """What the command says; it must end well."""
         words = [str(self.file) if re.search(r"FILE|\.json$", word) else word for word in shlex.split(command)]
-        words = ["symbol" if word in ("KEY", "ATTR") else word for word in words]
+        words = ["symbol" if word in ("KEY", "ATTR") else "spare" if word == "TOPIC" else word for word in words]
         found = CliRunner().invoke(stream.app, words[1:])
         assert found.exit_code == 0, f"{command}: {found.output} {found.exception!r}"
         return found.output
@@ -162,6 +163,7 @@ def test_two_streams_on_one_topic_are_named_and_the_fix_parts_them(console: Cons
     look = replace(sound(), streams=console.client.streams())
     (finding,) = check_shared_topics(look)
     assert "its topic trades is stream 'trades''s too" in finding.what
+    assert look.unread == {"copy": "trades"}, "no check asks for partitions for it"
     first, _, second = finding.fix.partition(", then ")
     console.run(first.removeprefix("saffron "))
     console.run(second.removeprefix("saffron "))
@@ -175,13 +177,121 @@ def test_a_schema_that_does_not_go_together_with_what_events_had_is_refused_at_o
     console.client.put(console.client.topics.streams, version.key, version.encode())
     found = CliRunner().invoke(stream.app, ["set", "trades", "--schema", str(console.file)])
     assert "attribute 'price' is string in the schema in force, and float in the new one" in str(found.exception)
-    assert "`saffron stream add trades_2 --schema FILE` makes another stream" in str(found.exception)
+    assert "`saffron stream add trades_2 --from trades --key symbol --schema FILE` makes another" in str(
+        found.exception
+    )
     assert console.client.streams()["trades"].schema is None
     console.run("stream remove trades")
     console.run("stream add trades --topic trades --schema FILE")  # begun anew
     record = console.client.streams()["trades"]
     assert record.schema == SCHEMA
     assert console.client.known_streams().schema(record) == from_json_schema(SCHEMA)
+
+
+def announce(console: Console, **kinds: Kind) -> None:
+    """Events of the stream trades had these attributes."""
+    version = VersionRecord("trades", 1, schema_to_record(Schema(kinds, {"Quote": tuple(kinds)}, {})))
+    console.client.put(console.client.topics.streams, version.key, version.encode())
+
+
+def of_trades(console: Console, **queries: str) -> list[str]:
+    """The errors in schemas that doctor finds."""
+    known = console.client.known_streams()
+    texts = {name: query(text) for name, text in queries.items()}
+    look = replace(sound(), streams=known.all(), of_events=known.of_events(), queries=texts)
+    return [one.what for one in check_schemas(look) if one.state == "error"]
+
+
+def test_a_second_schema_that_contradicts_what_events_have_beside_the_first_is_refused(console: Console) -> None:
+    announce(console, price=Kind.FLOAT, size=Kind.INT)
+    first = {"type": "object", "properties": {"type": {"const": "Quote"}, "price": {"type": "number"}}}
+    console.put(StreamRecord("trades", "trades", "symbol", schema=first))
+    second = {**first, "properties": {**first["properties"], "size": {"type": "string"}}}  # type: ignore[dict-item]
+    console.file.write_bytes(orjson.dumps(second))
+    found = CliRunner().invoke(stream.app, ["set", "trades", "--schema", str(console.file)])
+    assert "attribute 'size' is int in the schema in force, and string in the new one" in str(found.exception)
+    text = "PATTERN Quote q WHERE q.size > 5 WITHIN 1 s"
+    assert of_trades(console, q=f"FROM trades {text}") == [], "size is in force, too"
+
+
+def test_a_given_schema_that_events_contradict_is_named_and_another_one_ends_that(console: Console) -> None:
+    """Both may come at once: the stream is given a schema while its first events are read."""
+    announce(console, price=Kind.STRING)
+    console.put(StreamRecord("trades", "trades", "symbol", schema=SCHEMA))
+    (what,) = of_trades(console)
+    assert what.startswith(
+        "the given one is not in force: attribute 'price' is string in the schema in force, and float"
+    )
+    known = console.client.known_streams()
+    in_force = known.schema(known.all()["trades"])
+    assert in_force is not None
+    assert in_force.kinds == {"price": Kind.STRING}, "as windowing does"
+    text = {"type": "object", "properties": {"type": {"const": "Quote"}, "price": {"type": "string"}}}
+    console.file.write_bytes(orjson.dumps(text))
+    console.run("stream set trades --schema FILE")
+    assert of_trades(console) == []
+
+
+REGISTRY = "http://r:8081"
+STREAMS = (
+    StreamRecord("plain", "plain", "symbol", disorder=2_000, idle=5_000, silence=90_000),
+    StreamRecord("given", "saffron.given", "symbol", schema=SCHEMA),
+    StreamRecord("avro", "avro", "symbol", format="avro", registry=REGISTRY),
+    StreamRecord("made", "saffron.made", "sector", disorder=0, idle=1_500, source="trades"),
+)
+REFUSED = (
+    "stream add plain --topic spare",
+    "stream add plain --from trades --key symbol",
+    "stream add plain --format json-schema",
+    "stream set plain --schema UNLIKE",
+    "stream set given --schema UNLIKE",
+    "stream add avro --topic spare",
+    "stream add avro --format protobuf --registry http://p:8081",
+    "stream set avro --schema UNLIKE",
+    "stream set made --schema UNLIKE",
+    "stream add made --from events",
+    "stream add made --partitions 3",
+    "stream set events --schema UNLIKE",
+)
+
+
+def prepared(console: Console) -> None:
+    """Streams of each kind, whose topics have messages, and whose events had a text as price."""
+    inferred = schema_to_record(Schema({"price": Kind.STRING}, {"Quote": ("price",)}, {}))
+    console.log.create_topics([TopicSpec("spare", 2, {})])
+    for record in STREAMS:
+        console.log.create_topics([TopicSpec(record.topic, 2, {}), *stream_topics("saffron.", record.stem, 2)])
+        console.put(record)
+        console.client.put(record.topic, "IBM", b"{}")
+    for name in ("events", *(record.name for record in STREAMS if record.schema is None)):
+        version = VersionRecord(name, 1, inferred)
+        console.client.put(console.client.topics.streams, version.key, version.encode())
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_each_way_out_of_a_refusal_can_be_done_and_keeps_the_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    unlike = tmp_path / "unlike.json"
+    unlike.write_bytes(orjson.dumps({"type": "object", "properties": {"type": {"const": "Quote"}}}))
+    words = [str(unlike) if word == "UNLIKE" else word for word in shlex.split(command)]
+    if "UNLIKE" in command and words[2] != "given":
+        words[-1] = str(tmp_path / "schema.json")  # it has the price as a number
+    consoles = [Console(monkeypatch, tmp_path) for _ in range(2)]
+    for console in consoles:
+        prepared(console)
+    found = CliRunner().invoke(stream.app, words[1:])
+    ways = re.findall(r"`saffron (stream [^`]+)`", str(found.exception))
+    name = words[2]
+    assert len(ways) == (1 if name == "events" else 3), str(found.exception)
+    for console, commands, made in ((consoles[0], ways[:1], f"{name}_2"), (consoles[1], ways[1:], name)):
+        monkeypatch.setattr(stream, "connection", console._connection)
+        before = console.client.streams()[name]
+        for one in commands:
+            console.run(one)
+        after = console.client.streams()[made]
+        assert (after.disorder or 0, after.idle, after.silence) == (before.disorder or 0, before.idle, before.silence)
+        assert after.key == before.key or before.key is None
 
 
 def test_an_ended_query_says_what_to_do() -> None:
@@ -215,3 +325,12 @@ def test_a_changed_definition_is_said_by_its_version(console: Console) -> None:
 def test_what_is_changed_is_said(console: Console) -> None:
     assert "idle: - -> 5s" in console.run("stream set trades --idle 5s")
     assert "nothing is changed" in console.run("stream add trades")
+
+
+@pytest.mark.parametrize("topic", ["trades", "saffron.trades.windows", "saffron.trades.admitted"])
+def test_a_topic_that_is_made_again_is_said(console: Console, topic: str) -> None:
+    console.broker.delete(topic)
+    said = console.run("stream add trades --partitions 2")
+    assert f"topic {topic} was missing, and is made again" in said
+    assert "nothing is changed" not in said
+    assert console.log.partitions(topic) == 2

@@ -176,6 +176,9 @@ def test_a_value_that_does_not_fit_is_null_and_counted_by_attribute() -> None:
     operator.ingest(batch([{"type": "A", "ts": at, "x": value} for at, value in enumerate(values)], 0))
     assert operator.statistics()["mistyped_attributes"] == {"x": 3}
     assert operator.statistics()["mistyped"] == 3
+    operator.configure(StreamRecord("events", "t", schema=given({"A": {"x": "number"}})))
+    assert operator.statistics()["mistyped_attributes"] == {}, "the schema says what is right, as doctor asked for"
+    assert operator.statistics()["mistyped"] == 3
 
 
 def test_attributes_beyond_the_limit_are_left_out_and_counted() -> None:

@@ -21,7 +21,6 @@ from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sou
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.stream_formats import Formats
-from saffron.runtime.telemetry.health import Health
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
 from tests.unit.engine.events.test_framed import FIRST, MS, WHEN, avro, framed
@@ -72,7 +71,7 @@ class World:
 def as_windowing_says(stream: StreamRecord, value: bytes) -> tuple[str | None, int]:
     """(reason of a dead letter or None, ms by which the watermark rises) from windowing's own parts."""
     batch = batch_of_values([value], times=np.array([NOW], np.int64))
-    formats = Formats("", Health("test"), lambda: 0, at_once)
+    formats = Formats("", lambda: 0, at_once)
     operator = WindowingOperator(0, "events", disorder_ms=stream.disorder or 0, max_future=DAY)
     operator.advance_watermark(MS - 5_000)
     operator.ingest(formats.translated_now(stream, batch))

@@ -21,7 +21,6 @@ from saffron.mapping.flat.flattening import Flattener
 from saffron.records.stream import StreamRecord
 from saffron.runtime.streams import stream_formats
 from saffron.runtime.streams.stream_formats import Formats, Written
-from saffron.runtime.telemetry.health import Health
 
 SCHEMA = {
     "type": "record",
@@ -46,7 +45,7 @@ def formats(monkeypatch: pytest.MonkeyPatch) -> Formats:
         return {"schema": json.dumps(SCHEMA)}
 
     monkeypatch.setattr(stream_formats, "over_http", lambda *_: answer)
-    return Formats("", Health("test"), lambda: 0, at_once)
+    return Formats("", lambda: 0, at_once)
 
 
 def avro() -> bytes:

@@ -24,6 +24,7 @@ from saffron.runtime.log.ends import read_to_end
 from saffron.runtime.log.inspect import TopicFacts
 from saffron.runtime.log.topics import TopicFile, stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
+from saffron.schema.schema import Schema
 
 _EVENTS, _DIGESTS, _LETTERS = 500, 6000, 500
 """The number of newest messages read of each partition: of events, digests and dead letters."""
@@ -88,7 +89,7 @@ class Look:
     - `sources_filled`: topic of a merged stream -> its number of messages; those that exist.
     - `foreign`: facts of the topics that merged streams and their tables are read from; those that exist.
     - `routes`: of this machine's windowing. `models`: when each was published.
-    - `unreadable`: control records that cannot be read.
+    - `unreadable`: control records that cannot be read. `of_events`: the schemas that events of streams have had.
     """
 
     settings: Settings
@@ -111,11 +112,19 @@ class Look:
     open: Mapping[TopicPartition, int] = field(default_factory=dict)
     state: SystemState | None = None
     unreadable: tuple[Unreadable, ...] = ()
+    of_events: Mapping[str, Schema] = field(default_factory=dict)
 
     @property
     def missing(self) -> list[str]:
         """Topics that must be there and are not."""
         return [name for name in self.wanted if name not in self.topics and name not in self.denied]
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """The streams that get no events, since their topics are other streams' too; each with that stream."""
+        readers: dict[str, str] = {}
+        found = {name: readers.setdefault(record.topic, name) for name, record in self.streams.items()}
+        return {name: reader for name, reader in found.items() if reader != name}
 
     def sources(self) -> dict[tuple[str, str | None, int | None], list[Digest]]:
         """Digests of each partition of each service, the oldest first.
@@ -143,7 +152,8 @@ def look_further(
 
     The clock is read after all messages, so that no message lies in the future.
     """
-    streams = client.streams()
+    known = client.known_streams()
+    streams = known.all()
     wanted = dict(first.wanted)
     for record in streams.values():
         wanted |= {record.topic: topic_files()["events"]}
@@ -173,6 +183,7 @@ def look_further(
         inputs=_inputs(health),
         state=state,
         unreadable=tuple(client.unreadable()),
+        of_events=known.of_events(),
         now=clock(),
     )
 

@@ -14,7 +14,6 @@ from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.dry_run import eventless_values
 from saffron.mapping.envelopes import Eventless
-from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.records.stream import AppliedDefinition
 
 _CHECK = "sources"
@@ -32,12 +31,7 @@ def check_merged(look: Look) -> Iterator[Finding]:
 
 
 def _stream(look: Look, name: str, applied: AppliedDefinition) -> Iterator[Finding]:
-    try:
-        definition = definition_of(applied)
-    except DefinitionError as wrong:
-        what = f"its definition cannot be read: {str(wrong).splitlines()[0]}"
-        yield error(_CHECK, what, f"stream {name}", "apply one that this version reads: saffron stream apply FILE")
-        return
+    definition = definition_of(applied)
     found = [finding for one in definition.sources for finding in _source(look, definition, one)]
     found += _event_time(look, name)
     yield from found

@@ -25,14 +25,10 @@ def check_records(look: Look) -> Iterator[Finding]:
 
 def check_shared_topics(look: Look) -> Iterator[Finding]:
     """Findings on streams that share a topic: only one of them is read."""
-    readers: dict[str, list[str]] = {}
-    for record in look.streams.values():
-        readers.setdefault(record.topic, []).append(record.name)
-    for topic, names in readers.items():
-        for name in names[1:]:
-            what = f"its topic {topic} is stream {names[0]!r}'s too: one of the two gets no events"
-            fix = f"saffron stream remove {name}, then saffron stream add {name} --from {names[0]} --key ATTR"
-            yield error("streams", what, f"stream {name}", fix)
+    for name, reader in look.unread.items():
+        what = f"its topic {look.streams[name].topic} is stream {reader!r}'s too: one of the two gets no events"
+        fix = f"saffron stream remove {name}, then saffron stream add {name} --from {reader} --key ATTR"
+        yield error("streams", what, f"stream {name}", fix)
 
 
 def _fix(one: Unreadable, look: Look) -> str:
@@ -43,8 +39,10 @@ def _fix(one: Unreadable, look: Look) -> str:
             return "nothing: windowing writes the next version (is it up?)"
     elif one.topic == topics.streams:
         removed = f"saffron stream remove {key}"
-        anew = f"saffron stream set {key} writes it anew where there was one before; {removed}"
-        return anew if is_name(one.key) else removed
+        again = (
+            f"saffron stream set {key} (of a definition saffron stream apply FILE) writes it anew where there was one"
+        )
+        return f"{again} before; {removed}" if is_name(one.key) else removed
     elif one.topic == topics.queries:
         if one.key in look.queries:
             return f"saffron query replace {key} FILE, or saffron query remove {key}"

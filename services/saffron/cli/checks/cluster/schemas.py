@@ -1,4 +1,4 @@
-"""The check of streams' schemas: they exist, can be read, and fit the queries and their shedders."""
+"""The check of streams' schemas: they exist, and fit the queries and their shedders."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.queries.texts import bind_text
 from saffron.counted import counted
+from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.decoding.losses import loss_notices
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import QueryError, SchemaError
@@ -21,15 +22,16 @@ _BROKEN = ("schema", "unknown-schema", "bad-payload")
 
 
 def check_schemas(look: Look) -> Iterator[Finding]:
-    """Findings on each schema that was given: it can be read, and the queries over the stream fit it."""
+    """Findings on each schema that was given: it goes with what events had, and the queries over the stream fit it."""
     known: dict[str, Schema] = {}
     for name, record in look.streams.items():
         if record.schema is not None:
+            given, of_events = from_json_schema(record.schema), look.of_events.get(name)
             try:
-                known[name] = from_json_schema(record.schema)
-            except SchemaError as wrong:
-                fix = f"saffron stream set {name} --schema FILE, with one that fits docs/ingest.md"
-                yield error("schemas", f"cannot be read: {wrong}", f"stream {name}", fix)
+                known[name] = given if of_events is None else given_anew(of_events, given)
+            except SchemaError as contradiction:
+                fix = f"saffron stream set {name} --schema FILE, with one that goes with it"
+                yield error("schemas", f"the given one is not in force: {contradiction}", f"stream {name}", fix)
     texts = {name: query.record.text for name, query in look.queries.items()}
     composed = any(_INTO.search(text) for text in texts.values())  # then more types than the schema's are known
     for name, text in texts.items():
@@ -56,12 +58,15 @@ def check_broken(look: Look) -> Iterator[Finding]:
 def check_losses(look: Look) -> Iterator[Finding]:
     """Findings on values that windowing has not kept.
 
-    They are of another kind than their attribute, or of attributes beyond the schema.
+    They are of another kind than their attribute, or of attributes beyond the schema. A given schema leaves none out,
+    so those of its stream are of the time before.
     """
     for (service, stream, partition), digests in sorted(look.sources().items(), key=str):
         newest = digests[-1]
+        record = look.streams.get(str(stream))
+        left_out = newest.left_out if record is None or record.schema is None else 0
         if service == "windowing":
-            for sentence in loss_notices(newest.mistyped, newest.left_out):
+            for sentence in loss_notices(newest.mistyped, left_out):
                 place = f"stream {stream}, partition {partition}"
                 yield warning("schemas", sentence, place, _fix(look, str(stream)))
 

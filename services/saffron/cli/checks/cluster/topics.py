@@ -63,7 +63,7 @@ def check_partitions(look: Look) -> Iterator[Finding]:
     for name, facts in look.topics.items():
         stream = topics.stream_of(name)
         record = look.streams.get(stream or "")
-        source = "" if record is None else record.topic
+        source = "" if record is None or record.name in look.unread else record.topic
         fixed = look.wanted[name].partitions
         if fixed is not None:
             wanted, why = fixed, "its order is that of one partition"
