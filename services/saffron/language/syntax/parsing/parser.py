@@ -77,6 +77,10 @@ def parse_condition(text: str) -> Expression:
     return expression
 
 
+_WORDS = ("and", "or", "as", "slide", "like", "regexp", "between", "in", "is")
+"""Words inside clauses, of which one may be meant where a clause should begin."""
+
+
 def _of_elsewhere(cursor: Cursor) -> str:
     """The word or sign at which a reader of another language went wrong: that at the cursor, or EVERY before it."""
     first = next((at for at, token in enumerate(cursor.tokens) if token.lower == "pattern"), -1) + 1
@@ -93,7 +97,7 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     token = cursor.token
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:
-        near = suggestion(token.lower, [*clauses.CLAUSES, "and", "or", "as", "slide"]) if token.kind == "word" else ""
+        near = suggestion(token.lower, [*clauses.CLAUSES, *_WORDS]) if token.kind == "word" else ""
         near = near if found else f"Clauses: {', '.join(name.upper() for name in _PARTS)}."
         hint = HINTS.get(_of_elsewhere(cursor), near)
         cursor.fail(
