@@ -263,7 +263,8 @@ class Scope:
         may_come = self._open and type_name not in self.schema.derived  # a query's results have those of RETURN
         if not (self.lenient or never or may_come):
             known = known_attributes(f"{type_name} has", list(own), self._arrays, name)
-            if Lookup.of_name(name) is not None:
+            if (lookup := Lookup.of_name(name)) is not None:
+                message = f"there is no table {quoted(lookup.table)}"
                 known = "Only streams of a definition have tables. Values stand in brackets: a.x IN ('p', 'q')."
             raise self.schema_error(message, span, known, unknown=True)
         if may_come:

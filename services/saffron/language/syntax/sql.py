@@ -16,7 +16,6 @@ HINTS: Mapping[str, str] = {
     "followed": "Write a sequence as SEQ(A a, B b).",
     "->": "Write a sequence as SEQ(A a, B b).",
     "~": "Write a.x REGEXP '^abc' for a regular expression, NOT a.x = 1 for what must not hold.",
-    ",": "A pattern of several components is a sequence: SEQ(A a, B b). Conditions are joined by AND.",
     "=>": "Write a.x >= 1.",
     "=<": "Write a.x <= 1.",
     "&&": "Conditions are joined by AND.",
@@ -29,6 +28,13 @@ HINTS: Mapping[str, str] = {
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
 """Word in lower case, or sign -> its replacement."""
+
+COMMAS: Mapping[str, str] = {
+    "pattern": "A pattern of several components is a sequence: SEQ(A a, B b).",
+    "conditions": "Conditions are joined by AND.",
+    "returns": "RETURN * adds nothing to the events: leave it out.",
+}
+"""What a query has in front of a comma that stands where a clause should begin -> what to write."""
 
 _FUNCTIONS: Mapping[str, str] = {
     "length(a.x)": "len size",
