@@ -23,6 +23,8 @@ BATCH_EVENTS = 8192
 
 _INDEX = "__index_level_"
 """Prefix of the columns that pandas makes of a frame's index in Arrow."""
+_OF_ONE_KIND = frozenset(("string", "empty", "boolean", "integer", "floating", "decimal", "bytes"))
+"""What pandas calls objects whose values Arrow keeps."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def lines_of(messages: Any) -> Iterator[bytes]:
 
 
 def _as_json(message: Mapping[Any, Any]) -> bytes:
-    from saffron.engine.events.decoding.as_json import NoJsonError, event_as_json
+    from saffron.engine.events.formats.as_json import NoJsonError, event_as_json
 
     try:
         return event_as_json(message)
@@ -122,20 +124,19 @@ def _files(names: list[str]) -> Source:
 
 
 def _tables(events: Any) -> Iterator[Rows]:
-    """Rows of an Arrow table, or of a data frame whose columns have mixed types."""
+    """Rows of an Arrow table, or of a data frame some of whose columns Arrow would not read as they are."""
     import pyarrow as pa
 
     from saffron.engine.events.formats.tabular import require_single, table_events
 
+    is_pandas = hasattr(events, "notna")
     try:
-        reader = pa.RecordBatchReader.from_stream(events)
-    except (
-        pa.ArrowException,
-        ValueError,
-        TypeError,
-    ) as error:  # a column of a data frame has mixed values, or is sparse
-        if not hasattr(events, "notna"):
+        reader = None if is_pandas and _has_mixed_column(events) else pa.RecordBatchReader.from_stream(events)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:  # one is sparse, a number too large
+        if not is_pandas:
             raise InputError(f"the {type(events).__name__} cannot be read as an Arrow table: {error}") from error
+        reader = None
+    if reader is None:
         require_single("the DataFrame", map(str, events.columns))
         return _objects(events.astype(object).where(events.notna(), None).to_dict("records"))
     kept = [number for number, name in enumerate(reader.schema.names) if not name.startswith(_INDEX)]
@@ -146,6 +147,20 @@ def _tables(events: Any) -> Iterator[Rows]:
     )
     names = [reader.schema.names[number] for number in kept]
     return table_events("the table", names, batches)
+
+
+def _has_mixed_column(frame: Any) -> bool:
+    """True if a column of a pandas frame has Python objects that may be of more than one kind, or that have parts.
+
+    Arrow gives such a column one type, and makes 12:00 of 1 May a date, and 5 beside a duration 5 microseconds. Of a
+    period it makes a number.
+    """
+    from pandas.api.types import infer_dtype
+
+    if any(dtype.name.startswith(("period", "interval")) for dtype in frame.dtypes):
+        return True
+    objects = (frame.iloc[:, place] for place, dtype in enumerate(frame.dtypes) if dtype.name == "object")
+    return any(infer_dtype(column, skipna=True) not in _OF_ONE_KIND for column in objects)
 
 
 def _objects(events: Iterable[Any]) -> Iterator[Rows]:

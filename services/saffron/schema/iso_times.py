@@ -24,7 +24,7 @@ _FORM = re.compile(
     flags=re.ASCII | re.VERBOSE,
 )
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
-_MS_OF_DAY, _NS_OF_DAY = 86_400_000, 86_400_000_000_000
+_MS_OF_DAY, NS_OF_DAY = 86_400_000, 86_400_000_000_000
 
 
 def parse_iso(text: str) -> int | None:
@@ -53,7 +53,7 @@ def parse_iso(text: str) -> int | None:
 
 def iso_text(nanoseconds: int, zone: str) -> str:
     """A time since 1970 as ISO 8601 text, of any year; `zone` stands behind it."""
-    days, of_day = divmod(nanoseconds, _NS_OF_DAY)
+    days, of_day = divmod(nanoseconds, NS_OF_DAY)
     return f"{iso_date(days)}T{iso_of_day(of_day)}{zone}"
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from saffron.runtime.telemetry.digest import Digest
 from saffron.runtime.telemetry.growth import Growth
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.hop import WindowingHop
+from saffron.windowing.process_losses import ProcessLosses
 
 _COUNTERS = (
     names.EVENTS_IN,
@@ -28,8 +27,6 @@ _COUNTERS = (
     names.LEFT_OUT_VALUES,
     names.TIMES_IN_SECONDS,
 )
-_NAMED = 20
-"""Most attributes named in a digest."""
 
 
 class WindowingMetrics:
@@ -43,12 +40,14 @@ class WindowingMetrics:
         self._newest: dict[TopicPartition, int] = {}
         self._growth: Growth[WindowingOperator] = Growth()
         self._stems: dict[str, str] = {}
+        self._losses = ProcessLosses()
 
     def keep(self, stems: Mapping[str, str]) -> None:
         """Forgets the series of streams that were removed, or were made anew. `stems`: of the streams, by name."""
         for name, stem in self._stems.items():
             if stems.get(name) != stem:
                 self._metrics.forget("stream", name)
+                self._losses.forget(name)
         self._stems = dict(stems)
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:
@@ -95,7 +94,8 @@ class WindowingMetrics:
                 watermark=watermark,
                 lag=lags.get(where),
                 silent=silent(where),
-                **_losses(numbers),
+                silence=numbers["silence"] or None,
+                **self._losses.of(where, operator, numbers),
             )
             digests.append((where, digest))
         self._metrics.replace(names.WATERMARK, watermarks)
@@ -108,10 +108,3 @@ class WindowingMetrics:
     def _operators(self) -> list[tuple[TopicPartition, WindowingOperator]]:
         chains = self._shell.chains.items()
         return [(where, chain.hop.operator) for where, chain in chains if isinstance(chain.hop, WindowingHop)]
-
-
-def _losses(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that this process did not keep (by attribute, most frequent first), odd times, and silence."""
-    mistyped = Counter(numbers["mistyped_attributes"]).most_common(_NAMED)
-    rest = {name: numbers[name] or None for name in ("left_out", "in_seconds", "silence", "late_by_silence")}
-    return {"mistyped": dict(mistyped) or None, **rest}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import saffron
+from saffron.errors import QueryError
 
 EVENTS = [
     {"type": "A", "ts": 1, "k": "p", "x": 1},
@@ -47,3 +48,11 @@ def test_results_that_nobody_reads_are_warned_of() -> None:
     assert len(list(saffron.replay(f"{maker} PUBLISH", EVENTS))) == 2
     reader = "QUERY big PATTERN Rise r WHERE r.by > 5 WITHIN 1 ms RETURN r.by AS by"
     assert [one.query for one in saffron.replay([maker, reader], EVENTS)] == ["big"]
+
+
+def test_a_query_that_is_wrong_in_itself_is_told_before_those_that_read_its_results() -> None:
+    reader = "QUERY big PATTERN SEQ(Rise r, Fall f) WITHIN 1 ms"
+    makers = [QUERY.format("INTO Rise"), "QUERY fall PATTERN SEQ(A a, B b WITHIN 9 ms RETURN a.x INTO Fall"]
+    for order in ([reader, *makers], [makers[1], reader, makers[0]]):
+        with pytest.raises(QueryError, match="expected '\\)' or ','"):
+            saffron.replay(order, EVENTS).counts()

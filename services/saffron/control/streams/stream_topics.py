@@ -32,10 +32,11 @@ def with_topics(
     if count is None and record.source is not None:
         count = now.partitions(now.streams[record.source].topic)
     if count is None:
+        foreign = [name for name in now.topics() if not name.startswith(now.prefix)]  # under it are its own
         raise Refused(
             409,
             "topic",
-            no_topic(record.topic, now.topics(), "name another with --topic, or create it with --partitions N"),
+            no_topic(record.topic, foreign, "name another with --topic, or create it with --partitions N"),
         )
     if before is None and change.partitions not in (None, count):
         raise Refused(

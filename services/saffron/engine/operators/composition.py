@@ -134,15 +134,15 @@ def _beside(
 def bind_together(queries: Sequence[tuple[str, str]], schema: Schema | None, bind_one: Binder) -> list[Bound]:
     """Queries (name, text) that are added at once, in this order. `bind_one`: of text, schema and name; see `bound`."""
     found: dict[int, Bound] = {}
+    names = [bind_one(text, None, given).plan.name for given, text in queries]  # what is wrong in itself comes first
     order = makers_first(
         lambda text, of, name: bind_one(text, of, name).plan, {f"{n:06}": text for n, (_, text) in enumerate(queries)}
     )
     plans: dict[str, Plan] = {}
     for at in map(int, order):
-        given, text = queries[at]
-        name = bind_one(text, None, given).plan.name
+        name = names[at]
         others = {other: plan for other, plan in plans.items() if other != name}
-        found[at] = bound_beside(bind_one, text, schema, name, others)
+        found[at] = bound_beside(bind_one, queries[at][1], schema, name, others)
         plans[name] = found[at].plan
     return [found[at] for at in range(len(queries))]
 

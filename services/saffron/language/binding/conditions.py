@@ -109,8 +109,8 @@ def check_form(reference: tree.Reference, component: int, scope: Scope) -> None:
     place = scope.places[component]
     name = None if reference.attribute is None else attribute_text(reference.attribute)
     if place.closure and reference.index is Index.NONE:
-        hint = f"Write {place.written}[i].{name} for every event, {place.written}[1].{name} for the first, "
-        hint += f"{place.written}[last].{name} for the last."
+        hint = f"Write {place.written}[1].{name} for the first event, {place.written}[last].{name} for the last, "
+        hint += f"max({place.written}[].{name}) for all; in a condition {place.written}[i].{name} is of every event."
         raise scope.schema_error(f"{place.written} is a closure, a list of events", reference.span, hint)
     if not place.closure and reference.index is not Index.NONE:
         hint = f"Write {place.written}.{name or 'x'}; a closure has a plus: {place.written_types}+."

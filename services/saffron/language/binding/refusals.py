@@ -36,7 +36,9 @@ def refuse_clauses(query: Query, scope: Scope, *, aggregate: bool) -> None:
         )
     if aggregate and query.returns is not None and query.returns.into is not None:
         hint = "Leave INTO out: what a window holds is known when the events that it would stand among are past."
-        raise scope.plan_error("the results of an aggregate query are no events to others", query.returns.span, hint)
+        raise scope.plan_error(
+            "the results of an aggregate query are no events to others", query.returns.into_span, hint
+        )
     if aggregate and query.confidence is not None:
         hint = "Leave CONFIDENCE out: trends are counted over exact times."
         raise scope.plan_error("CONFIDENCE belongs to match queries", query.confidence.span, hint)

@@ -78,11 +78,11 @@ def check_into(query: tree.Query, items: tuple[ReturnItem, ...], scope: Scope) -
     if output is not None and output.mode == Output.COMPRESSED.value:
         hint = "Leave COMPRESSED out: each match becomes an event, with the values of RETURN."
         raise scope.plan_error("a result that stands for many matches is no event to other queries", output.span, hint)
-    scope.check_type_name(returns.into, returns.span)
+    scope.check_type_name(returns.into, returns.into_span)
     schema = scope.schema
     if schema is not None and returns.into in schema.types and returns.into not in schema.derived:
         hint = "Results are events of a type of their own: choose another name."
-        raise scope.plan_error(f"the stream itself has events of type {quoted(returns.into)}", returns.span, hint)
+        raise scope.plan_error(f"the stream itself has events of type {quoted(returns.into)}", returns.into_span, hint)
     for item, bound in zip(returns.items, items, strict=True):
         if bound.name in _OWN:
             hint = f"Every event has a {bound.name} of its own: name this one otherwise, ... AS name."

@@ -35,6 +35,8 @@ QUOTED_LEN = f"{OWN_FIELD}len"
 WARNING_LIMIT = 20
 """Most warnings that are kept for a query."""
 
+_NEVER = "If none comes, NOT of it holds, and UNTIL of it ends nothing."
+
 
 @dataclass(frozen=True)
 class Found:
@@ -129,7 +131,8 @@ class Scope:
                 self.warn(f"no event has had the type {quoted(name)} yet", span, hint)
             return
         if self.lenient or (absent and not self.schema.given):
-            self.warn(message, span, "NOT of what never comes always holds." if absent else "")
+            near = suggestion(name, self.schema.types, name_text)
+            self.warn(message, span, " ".join(filter(None, [_NEVER if absent else "", near])))
             return
         raise self.schema_error(
             message, span, known_names("The stream has", list(self.schema.types), name), unknown=True
@@ -260,7 +263,8 @@ class Scope:
         may_come = self._open and type_name not in self.schema.derived  # a query's results have those of RETURN
         if not (self.lenient or never or may_come):
             known = known_attributes(f"{type_name} has", list(own), self._arrays, name)
-            if Lookup.of_name(name) is not None:
+            if (lookup := Lookup.of_name(name)) is not None:
+                message = f"there is no table {quoted(lookup.table)}"
                 known = "Only streams of a definition have tables. Values stand in brackets: a.x IN ('p', 'q')."
             raise self.schema_error(message, span, known, unknown=True)
         if may_come:

@@ -21,6 +21,7 @@ from saffron.language.syntax.hints import listing, suggestion
 from saffron.language.syntax.sql import foreign_function
 from saffron.schema.functions import own
 from saffron.schema.functions.built_in import BUILT_IN, find
+from saffron.schema.iso_times import parse_iso
 from saffron.schema.schema import COMPUTED_MARK, Kind
 
 LISTS = (tree.Index.BEFORE, tree.Index.THROUGH, tree.Index.ALL)
@@ -52,7 +53,8 @@ def bind_condition(expression: tree.Expression, scope: Scope, leaves: Leaves, *,
     typed = settle(_Binder(scope, leaves, returned=returned).bind(expression), Sort.BOOLEAN)
     if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
         message = f"a condition is true or false, this is {typed.sort.value}"
-        raise scope.schema_error(message, expression.span, "Compare it with something: =, !=, <, <=, >, >= or IN.")
+        hint = "Compare it with something: =, !=, <, <=, >, >= or IN."
+        raise scope.schema_error(message, expression.span, _of_bits(hint, typed, scope))
     return _noted(typed, scope).expr
 
 
@@ -148,7 +150,8 @@ class _Binder:
         typed = settle(self.bind(expression), Sort.BOOLEAN)
         if typed.sort in (Sort.NUMBER, Sort.STRING, Sort.ARRAY):
             message = f"{operator} joins what is true or false, this is {typed.sort.value}"
-            raise self.scope.schema_error(message, expression.span, "Compare it with something.")
+            hint = _of_bits("Compare it with something.", typed, self.scope)
+            raise self.scope.schema_error(message, expression.span, hint)
         return typed.expr
 
     def _comparison(self, operation: tree.Operation) -> Typed:
@@ -166,7 +169,9 @@ class _Binder:
                     raise self.scope.schema_error(message, side.span, "Compare them with = or !=.")
         if left.sort is not right.sort and Sort.UNKNOWN not in (left.sort, right.sort):
             message = f"{left.sort.noun} is compared with {right.sort.noun}: always false"
-            self.scope.warn(message, operation.span)
+            is_time = _is_time(operation.left) or _is_time(operation.right)
+            hint = "Write a time as TIMESTAMP '2026-05-01 12:00:00'." if is_time else ""
+            self.scope.warn(message, operation.span, hint)
         return Typed(Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
 
     def _of_any_kind(self, operator: str, left: Typed, right: Typed) -> Typed:
@@ -257,3 +262,14 @@ def _least_or_greatest(function: str, left: Expr, right: Expr) -> Expr:
 def _joined(join: Callable[[Expr, Expr], Expr], left: Expr, right: Expr) -> Expr:
     """Two aggregates in one; a null one, as over a list without events, does not count."""
     return Call("coalesce", (join(left, right), left, right))
+
+
+def _of_bits(hint: str, typed: Typed, scope: Scope) -> str:
+    """The hint for a number where a condition should be; the sign & of another language may have made it one."""
+    bits = typed.sort is Sort.NUMBER and any(sign in scope.text for sign in "&|^")
+    return f"{hint} Bits are joined by functions: bit_and(a.x, 4) = 4." if bits else hint
+
+
+def _is_time(side: tree.Expression) -> bool:
+    """True for the text of a time."""
+    return isinstance(side, tree.Literal) and isinstance(side.value, str) and parse_iso(side.value) is not None

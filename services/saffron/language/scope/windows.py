@@ -11,6 +11,7 @@ from saffron.language.scope.sorts import Typed
 from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
 from saffron.language.syntax.lexing.tokens import name_text
+from saffron.language.syntax.sql import is_null
 from saffron.schema.event_types import one_type
 
 
@@ -45,6 +46,8 @@ def _opening(opening: tree.Opening, scope: Scope) -> OpenOn:
         if read is not None and read.variable in names and read.attribute is not None:
             found = scope.attribute(one_type(opening.type), read.attribute, read.span)
             return attribute(found, 0, Which.SINGLE)
+        if isinstance(expression, tree.Name) and is_null(expression.name):
+            raise scope.bare_name_error(expression, "")
         hint = f"Write {name_text(names[0])}.x for an attribute of the event that opens the window."
         raise scope.schema_error("a condition of OPEN ON reads that one event only", expression.span, hint)
 

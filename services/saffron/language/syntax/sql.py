@@ -10,12 +10,14 @@ _NULLS = frozenset({"null", "none", "nil", "undefined"})
 HINTS: Mapping[str, str] = {
     "ilike": "There is no ILIKE: write lower(a.x) LIKE 'abc%'.",
     "similar": "There is no SIMILAR TO: write a.x REGEXP '^(a|b)$'.",
-    "limit": "There is no LIMIT: OUTPUT FIRST gives the first match of each window.",
+    "limit": "There is no LIMIT: OUTPUT FIRST gives, for each first event, the match that ends first.",
     "order": "There is no ORDER BY: results come in the order of the events that complete them.",
     "join": "There is no JOIN: a pattern relates events of one stream, as in SEQ(A a, B b) WHERE a.x = b.x.",
     "followed": "Write a sequence as SEQ(A a, B b).",
     "->": "Write a sequence as SEQ(A a, B b).",
     "~": "Write a.x REGEXP '^abc' for a regular expression, NOT a.x = 1 for what must not hold.",
+    "=>": "Write a.x >= 1.",
+    "=<": "Write a.x <= 1.",
     "&&": "Conditions are joined by AND.",
     "every": "Matches begin at every event that fits: leave EVERY out.",
     "with": "WITH TIMEOUTS stands in OUTPUT: OUTPUT ALL WITH TIMEOUTS.",
@@ -26,6 +28,13 @@ HINTS: Mapping[str, str] = {
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
 """Word in lower case, or sign -> its replacement."""
+
+COMMAS: Mapping[str, str] = {
+    "pattern": "A pattern of several components is a sequence: SEQ(A a, B b).",
+    "conditions": "Conditions are joined by AND.",
+    "returns": "RETURN * adds nothing to the events: leave it out.",
+}
+"""What a query has in front of a comma that stands where a clause should begin -> what to write."""
 
 _FUNCTIONS: Mapping[str, str] = {
     "length(a.x)": "len size",

@@ -345,10 +345,11 @@ class Item(Node):
 
 @dataclass(frozen=True)
 class Returns(Node):
-    """RETURN items [INTO type]; no items stands for RETURN *."""
+    """RETURN items [INTO type]; no items stands for RETURN *. `into_span`: of the type."""
 
     items: tuple[Item, ...]
     into: str | None
+    into_span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from saffron.language.scope.typed import bind_condition, bind_value, kind_or_gue
 from saffron.language.syntax import tree
 from saffron.language.syntax.expression_printer import TREND_FUNCTIONS, expression_text
 from saffron.language.syntax.lexing.tokens import name_text
+from saffron.language.syntax.sql import is_null
 from saffron.language.trends.layout import TrendLayout
 from saffron.schema.schema import Kind
 
@@ -115,6 +116,8 @@ class _Binder:
         name = path_of(expression, self.scope)
         group = self._group()
         if name is None or name not in group:
+            if isinstance(expression, tree.Name) and is_null(expression.name):
+                raise self.scope.bare_name_error(expression, "")
             shown = attribute_written(name or "this")
             hint = f"Write GROUP BY {shown} to have a result for each {shown}, or aggregate it, as in MAX(A.x)."
             what = f"{shown} is no attribute by which trends are grouped"

@@ -23,6 +23,7 @@ _EMPTY = (
 _NO_EVENTS = (
     "Messages of another form need a definition: `saffron stream infer FILE --name NAME` proposes one, for --stream."
 )
+_OVER_LINES = "Each line is one event. {} writes them so."
 _SHOWN = 200
 """Bytes of a bad record shown in an error."""
 
@@ -49,7 +50,7 @@ def explained(
         return error if schema.types else _without_events(error, merged)
     records = sum(map(len, head))
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
-        return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}\n{_NO_EVENTS}")
+        return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}")
     if not error.unknown:
         return error
     hint = f"{error.hint}\n{_INFERRED.format(counted(records, 'record'))}".lstrip() if records else _EMPTY
@@ -69,9 +70,19 @@ def _hinted(error: QueryError, hint: str) -> QueryError:
 
 
 def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
-    """The error of each record that is no event, and the record."""
+    """The error of each record that is no event, the record, and what to do."""
     decoder = Decoder(Schema({}, {}, {}))
     for batch in head:
         for bad in decoder.decode(batch).bad:
-            shown = batch.value(bad.row)[:_SHOWN].decode("utf-8", "replace")
-            yield f"{bad.reason}: {bad.detail}\n{shown}"
+            record = batch.value(bad.row)
+            shown = record[:_SHOWN].decode("utf-8", "replace")
+            hint = _not_json(record) if bad.reason == "not-json" else _NO_EVENTS
+            yield f"{bad.reason}: {bad.detail}\n{shown}\n{hint}".rstrip("\n")
+
+
+def _not_json(record: bytes) -> str:
+    """The hint for a record that is no JSON: it may be a part of a JSON text that has several lines."""
+    first = record.strip()
+    if first.startswith(b"["):
+        return _OVER_LINES.format("`jq -c '.[]' FILE`")
+    return _OVER_LINES.format("`jq -c . FILE`") if first.startswith(b"{") and not first.endswith(b"}") else ""

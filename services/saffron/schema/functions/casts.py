@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from saffron.schema.functions.times import milliseconds_of
+from saffron.schema.iso_times import parse_iso
 from saffron.schema.numbers import LIMIT, number_of, number_of_text, shown
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -62,5 +62,5 @@ def to_boolean(value: Any) -> bool | None:
 def to_timestamp(value: Any) -> int | float | None:
     """The ms since 1970 of a number, which they are, or of an ISO 8601 text, in UTC if it has no offset."""
     if isinstance(value, str):
-        return milliseconds_of(value)
+        return parse_iso(value.strip())
     return None if isinstance(value, bool) or not isinstance(value, int | float) else number_of(value)

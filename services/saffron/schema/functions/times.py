@@ -99,13 +99,3 @@ def wrong_unit(name: str) -> str:
 @lru_cache(maxsize=1024)
 def _zone(name: str) -> ZoneInfo:
     return ZoneInfo(name)
-
-
-def milliseconds_of(text: str) -> int | None:
-    """The time that an ISO 8601 text writes, in UTC if it names no offset; None: it writes none, or parts of a ms."""
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-    return _milliseconds(found) if found.microsecond % 1000 == 0 else None

@@ -145,6 +145,7 @@ def test_a_format_can_change_until_something_was_read(client: Client) -> None:
         ("t.streams", "is Saffron's own"),
         ("nowhere", "does not exist: name another with --topic, or create it with --partitions N"),
         ("othr", r"--partitions N\. Did you mean 'other'\?"),
+        ("t.querys", r"--partitions N$"),
     ],
 )
 def test_a_topic_that_is_not_the_streams_to_have_is_refused(client: Client, topic: str, why: str) -> None:

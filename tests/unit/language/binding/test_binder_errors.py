@@ -30,7 +30,8 @@ SCHEMA_ERRORS = {
     "PATTERN SEQ(A a, D d) WHERE [k]": ("unknown attribute 'k' of type D", "k", "D has: x, only_d."),
     PATTERN + "WHERE b.x = 1": (
         "b is a closure, a list of events", "b.x",
-        "Write b[i].x for every event, b[1].x for the first, b[last].x for the last."),
+        ("Write b[1].x for the first event, b[last].x for the last, max(b[].x) for all; "
+        "in a condition b[i].x is of every event.")),
     PATTERN + "WHERE a[i].x = 1": (
         "a is one event, not a closure", "a[i].x", "Write a.x; a closure has a plus: A+."),
     PATTERN + "WHERE b[].x = 1": (
@@ -117,7 +118,7 @@ PLAN_ERRORS = {
         "OUTPUT COMPRESSED has one result for many matches: no key of one", "a.x"),
     "PATTERN A+ EXACT": ("EXACT belongs to aggregate queries (COUNT(*) in RETURN)", "EXACT"),
     "PATTERN A a RETURN COUNT(*) INTO E": (
-        "the results of an aggregate query are no events to others", "RETURN COUNT(*) INTO E"),
+        "the results of an aggregate query are no events to others", "E"),
     "PATTERN A a RETURN COUNT(*) CONFIDENCE >= 0.5": ("CONFIDENCE belongs to match queries", "0.5"),
     "PATTERN A a OUTPUT FIRST RETURN COUNT(*)": (
         "OUTPUT FIRST chooses among matches, and trends are never built", "FIRST"),

@@ -97,7 +97,7 @@ def test_quoted_words_are_fields_and_plain_ones_are_built_in() -> None:
         ("[customer.teir]", "customer.teir", "unknown attribute 'customer.teir'", "'customer.tier'?"),
         ("customer.tier = 'x'", "customer.tier", "unknown variable 'customer'", "The pattern has: o, p."),
         ('"order".id = 1', '"order".id', "order.id stands alone", "Write whose it is"),
-        ("p.order.id = 'x'", "p.order.id", "p is a closure", "Write p[i].order.id for every event"),
+        ("p.order.id = 'x'", "p.order.id", "p is a closure", "in a condition p[i].order.id is of every event"),
         ("o[1].id.\"orig-h\" = 'x'", 'o[1].id."orig-h"', "o is one event", 'Write o."id.orig-h"'),
     ],
 )  # fmt: skip

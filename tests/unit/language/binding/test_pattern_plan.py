@@ -175,7 +175,7 @@ def test_into() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "part"),
     [
-        ("RETURN a.x INTO B", "the stream itself has events of type 'B'", "RETURN a.x INTO B"),
+        ("RETURN a.x INTO B", "the stream itself has events of type 'B'", "B"),
         ("RETURN a.x AS ts INTO Rise", "an attribute cannot be called 'ts'", "a.x AS ts"),
         ("RETURN a.x > 1 AS x INTO Rise", "'x' is a number in the stream, and a truth value here", "a.x > 1 AS x"),
         (

@@ -39,9 +39,25 @@ def test_a_type_that_never_comes_may_stand_in_a_not(condition: str) -> None:
     assert _replayed(f"PATTERN SEQ(A a, NOT C c, B b) {condition}WITHIN 1 s", EVENTS, warnings) == 1
     assert len(warnings) == 1
     assert "unknown event type 'C'" in warnings[0]
-    assert "always holds" in warnings[0]
+    assert "NOT of it holds" in warnings[0]
 
 
 def test_records_of_which_none_is_an_event_are_told_with_the_first_reason() -> None:
     with pytest.raises(InputError, match=r"none of the first 2 records is an event.*no-type.*\n.*kind"):
         _replayed("PATTERN A a WITHIN 1 s", [b'{"kind":"A","ts":1}', b'{"kind":"A","ts":2}'], [])
+
+
+@pytest.mark.parametrize(
+    ("first", "hint"),
+    [
+        (b'[{"type":"A","ts":1},', "jq -c '.[]' FILE"),
+        (b"{", "jq -c . FILE"),
+        (b"type;ts", ""),
+    ],
+)
+def test_json_over_several_lines_is_told_how_to_be_events(first: bytes, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        _replayed("PATTERN A a WITHIN 1 s", [first, b"}"], [])
+    said = str(caught.value)
+    assert ("Each line is one event. `jq" in said) == bool(hint)
+    assert hint in said

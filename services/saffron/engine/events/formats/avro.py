@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import fastavro
 import orjson
 
-from saffron.engine.events.decoding.as_json import event_as_json
+from saffron.engine.events.formats.as_json import event_as_json
 from saffron.engine.events.formats.avro_values import Message, Read, Values, whole
 from saffron.engine.events.formats.framed import Reader
 from saffron.errors import SchemaError
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def avro_reader(text: str, referenced: Sequence[str] = ()) -> Reader:
@@ -31,7 +28,7 @@ def avro_reader(text: str, referenced: Sequence[str] = ()) -> Reader:
     def event(payload: bytes) -> bytes:
         record = read(payload)
         branch = whole(payload, 0)[0] if isinstance(parsed, list) else 0
-        return _json(names[branch].rpartition(".")[2], record)
+        return event_as_json({"type": names[branch].rpartition(".")[2], **record})
 
     return event
 
@@ -74,11 +71,3 @@ def _record_name(schema: Any, named: Mapping[str, Any]) -> str:
     if not isinstance(found, dict) or found.get("type") != "record":
         raise SchemaError("an Avro schema of no record, and an event is a record")
     return str(found["name"])
-
-
-def _json(kind: str, record: Mapping[str, Any]) -> bytes:
-    event = {"type": kind, **record}
-    when = event.get("ts")
-    if isinstance(when, datetime):
-        event["ts"] = (when.replace(tzinfo=when.tzinfo or UTC) - _EPOCH) // timedelta(milliseconds=1)
-    return event_as_json(event)

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from struct import Struct
 from typing import Any
 
 from saffron.counted import counted
+from saffron.engine.events.formats.times_as_json import Moment
 from saffron.errors import SchemaError
-from saffron.schema.iso_times import iso_date, iso_duration, iso_of_day, iso_text
+from saffron.schema.iso_times import NS_OF_DAY, iso_date, iso_duration, iso_of_day
 
 MOST_WITHOUT_BYTES = 10_000
 """Values of a message that take none of its bytes: nulls, fixed values of size 0, and records of such fields."""
 
 _FLOAT, _DOUBLE, _THREE = Struct("<f"), Struct("<d"), Struct("<3I")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NS_OF_DAY = 86_400_000_000_000
 
 
 class Message(bytes):
@@ -284,25 +282,13 @@ def _uuid(value: str | bytes, _: int) -> str:
     return str(uuid.UUID(value) if isinstance(value, str) else uuid.UUID(bytes=value))
 
 
-def _moment(nanoseconds: int, zone: str) -> datetime | str:
-    """A time; as text where Python's calendar or its microseconds end."""
-    microseconds, rest = divmod(nanoseconds, 1000)
-    try:
-        if not rest:
-            at = _EPOCH + timedelta(microseconds=microseconds)
-            return at if zone else at.replace(tzinfo=None)
-    except OverflowError:
-        pass
-    return iso_text(nanoseconds, zone)
-
-
-def _moments(unit: int, zone: str) -> Callable[[Any, int], Any]:
-    return lambda value, _: _moment(value * unit, zone)
+def _moments(unit: int, zone: str) -> Callable[[Any, int], Moment]:
+    return lambda value, _: Moment(value * unit, zone)
 
 
 def _of_day(unit: int) -> Callable[[Any, int], Any]:
     def time(value: int, _: int) -> str:
-        if not 0 <= value * unit < _NS_OF_DAY:
+        if not 0 <= value * unit < NS_OF_DAY:
             raise ValueError(f"a time of day is {value}, which is none")
         return iso_of_day(value * unit)
 

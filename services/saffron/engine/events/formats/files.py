@@ -30,8 +30,19 @@ _KEPT_BYTES = MAX_EVENT_BYTES + 1
 _PACKED: dict[str, Codec] = {".zst": "zstd", ".gz": "gzip"}
 _FORMATS = (".ndjson", ".jsonl", ".csv", ".parquet")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_NO_TEXT = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"PAR1": "Parquet"}
-"""The first bytes of files that are no lines."""
+_SAY_SO = "its name should say so"
+_UNPACK = "unpack it first"
+_NO_TEXT = {
+    b"\x1f\x8b": ("gzip", _SAY_SO),
+    b"\x28\xb5\x2f\xfd": ("zstd", _SAY_SO),
+    b"PAR1": ("Parquet", _SAY_SO),
+    b"PK\x03\x04": ("zip", _UNPACK),
+    b"BZh": ("bzip2", _UNPACK),
+    b"\xfd7zXZ\0": ("xz", _UNPACK),
+    b"\xff\xfe": ("UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"),
+    b"\xfe\xff": ("UTF-16", "convert it: iconv -f UTF-16 -t UTF-8"),
+}
+"""The first bytes of files that are no text of UTF-8 -> what they are, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +156,7 @@ def _parsed(
     if ending == ".parquet":
         yield from _rows(name, parquet_events(name, stream.read(), typed=typed))
     elif ending == ".csv":
-        blocks = _whole_lines(_blocks(lambda: stream.read(chunk_bytes)), _behind_csv_line)
+        blocks = _whole_lines(_text(name, "CSV", _blocks(lambda: stream.read(chunk_bytes))), _behind_csv_line)
         yield from _rows(name, csv_events(name, blocks, schema, typed=typed))
     else:
         yield from _lines(name, _blocks(lambda: stream.read(chunk_bytes)))
@@ -174,17 +185,27 @@ def _blocks(read: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def _lines(name: str, blocks: Iterable[bytes]) -> Iterator[Chunk]:
-    """Chunks of NDJSON, which end at line ends. InputError: it begins as a file of another kind does."""
+    """Chunks of NDJSON, which end at line ends."""
     line = 1
-    for data in _whole_lines(blocks, _behind_line):
-        if line == 1 and (kind := next((kind for first, kind in _NO_TEXT.items() if data.startswith(first)), None)):
-            hint = "give it as a file whose name says so" if name == STANDARD_INPUT else "its name should say so"
-            raise InputError(f"{name}: is {kind}, and is read as lines of JSON: {hint}")
+    for data in _whole_lines(_text(name, "lines of JSON", blocks), _behind_line):
         buffer = np.frombuffer(data, dtype=np.uint8)
         starts, ends, numbers, count = split_lines(buffer)
         if len(starts):
             yield Chunk(name, RawBatch(buffer, starts, ends, numbers), numbers + line)
         line += count
+
+
+def _text(name: str, read_as: str, blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks of a file. InputError: it begins as a file of another kind does."""
+    first = True
+    for block in blocks:
+        if first and (found := next((what for start, what in _NO_TEXT.items() if block.startswith(start)), None)):
+            kind, hint = found
+            if hint == _SAY_SO and name == STANDARD_INPUT:
+                hint = "give it as a file whose name says so"
+            raise InputError(f"{name}: is {kind}, and is read as {read_as}: {hint}")
+        first = False
+        yield block
 
 
 def _whole_lines(blocks: Iterable[bytes], cut: Callable[[bytes], int]) -> Iterator[bytes]:

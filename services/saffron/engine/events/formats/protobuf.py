@@ -21,10 +21,10 @@ from google.protobuf import (
 )
 from google.protobuf.message import DecodeError
 
-from saffron.engine.events.decoding.as_json import event_as_json, milliseconds
+from saffron.engine.events.formats.as_json import event_as_json, name_as_text
 from saffron.engine.events.formats.framed import Reader
+from saffron.engine.events.formats.times_as_json import Moment, milliseconds
 from saffron.errors import SchemaError
-from saffron.schema.iso_times import iso_text
 
 _KNOWN = {
     one.DESCRIPTOR.name: one.DESCRIPTOR.serialized_pb
@@ -65,7 +65,7 @@ def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Re
         message = made()
         try:
             message.ParseFromString(payload[start:])
-            return _json(kind, message)
+            return event_as_json({"type": kind, **_fields(message)})
         except Exception as error:  # a field's value may be beyond Python's range
             raise ValueError(f"{type(error).__name__} {error}".strip()) from error
 
@@ -125,13 +125,6 @@ def _full_name(file: descriptor_pb2.FileDescriptorProto, path: tuple[int, ...]) 
     return ".".join(names)
 
 
-def _json(kind: str, message: Any) -> bytes:
-    event = {"type": kind, **_fields(message)}
-    if (when := message.DESCRIPTOR.fields_by_name.get("ts")) is not None and "ts" in event and _is_time(when):
-        event["ts"] = _nanoseconds(message.ts) // 1_000_000
-    return event_as_json(event)
-
-
 def _fields(message: Any) -> dict[str, Any]:
     """The fields of a message by name: those that are set, and those that are as good as set by their default."""
     return {
@@ -148,12 +141,7 @@ def _value(field: Any, value: Any) -> Any:
     if field.message_type is None or not field.message_type.GetOptions().map_entry:
         return [_single(field, one) for one in value]
     of_values = field.message_type.fields_by_name["value"]
-    return {_key(key): _single(of_values, value[key]) for key in value}
-
-
-def _key(key: Any) -> str:
-    """The name in an object of a map's key."""
-    return str(key).lower() if isinstance(key, bool) else str(key)
+    return {name_as_text(key): _single(of_values, value[key]) for key in value}
 
 
 def _single(field: Any, value: Any) -> Any:
@@ -164,16 +152,12 @@ def _single(field: Any, value: Any) -> Any:
         return value
     kind = field.message_type.full_name
     if kind == _TIMESTAMP:
-        return iso_text(_nanoseconds(value), zone="+00:00")
+        return Moment(_nanoseconds(value), "+00:00")
     if kind == _DURATION:
         return milliseconds(_nanoseconds(value))
     if kind in _WRAPPERS:
         return value.value
     return _OF_JSON[kind](value) if kind in _OF_JSON else _fields(value)
-
-
-def _is_time(field: Any) -> bool:
-    return field.message_type is not None and field.message_type.full_name == _TIMESTAMP and not field.is_repeated
 
 
 def _nanoseconds(value: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from saffron.engine.events.decoding.as_json import bytes_as_text, milliseconds, number_as_text
+from saffron.engine.events.formats.as_json import NoValue, bytes_as_text, name_as_text, number_as_text
 from saffron.engine.events.formats.tabular_rows import Rows, rows_of
+from saffron.engine.events.formats.times_as_json import has_offset_of_iso, milliseconds
 from saffron.errors import InputError
-from saffron.schema.iso_times import iso_date, iso_duration, iso_of_day, iso_text
+from saffron.schema.iso_times import NS_OF_DAY, iso_date, iso_duration, iso_of_day, iso_text
 
 BATCH_ROWS = 8192
 
 _TO_MICROSECONDS = len("2026-05-01T12:00:00.000000")
+_NO_TIME = (OverflowError, ValueError, KeyError, pa.ArrowException)
+"""Raised for a time that Python has not; KeyError: its zone is not known."""
 _NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1000, "ns": 1}
 
 
@@ -67,8 +69,9 @@ def _values(name: str, array: Any) -> list[Any]:
             if name == "ts"
             else _moments(array, count, "+00:00" if kind.tz else "")
         )
-    if pa.types.is_time64(kind) and kind.unit == "ns":
-        return _each(array, iso_of_day)
+    if pa.types.is_time(kind):
+        count = _NANOSECONDS[kind.unit]
+        return _each(array, lambda t: _of_day(t * count))
     if pa.types.is_duration(kind):
         count = _NANOSECONDS[kind.unit]
         return _each(array, lambda t: milliseconds(t * count))
@@ -83,6 +86,8 @@ def _values(name: str, array: Any) -> list[Any]:
         return _structs(array)
     if pa.types.is_map(kind):
         return _maps(array)
+    if pa.types.is_union(kind):
+        return [_values("", pa.array([one.value], one.value.type))[0] if one.is_valid else None for one in array]
     values = _objects(array)
     if pa.types.is_floating(kind) and not pc.all(pc.is_finite(array)).as_py():
         return [value if value is None or np.isfinite(value) else number_as_text(value) for value in values]
@@ -110,9 +115,12 @@ def _structs(array: Any) -> list[Any]:
 
 def _maps(array: Any) -> list[Any]:
     """Each map of a column as an object, its keys as texts."""
+    if pa.types.is_nested(array.type.key_type):
+        why = f"a map's keys are {array.type.key_type}, and the names of attributes are scalars"
+        return [NoValue(why) if valid.as_py() else None for valid in array.is_valid()]
     starts = array.offsets.to_pylist()
     first = starts[0]
-    names = [_name(key) for key in _values("", array.keys.slice(first, starts[-1] - first))]
+    names = [name_as_text(key) for key in _values("", array.keys.slice(first, starts[-1] - first))]
     items = _values("", array.items.slice(first, starts[-1] - first))
     spans = zip(starts, starts[1:], array.is_valid(), strict=False)
     return [
@@ -123,16 +131,9 @@ def _maps(array: Any) -> list[Any]:
     ]
 
 
-def _name(key: Any) -> str:
-    """The name in an object of a map's key."""
-    if isinstance(key, bytes):
-        return bytes_as_text(key)
-    return key.isoformat() if isinstance(key, datetime) else str(key).lower() if isinstance(key, bool) else str(key)
-
-
 def _each(array: Any, said: Callable[[int], Any]) -> list[Any]:
     """Each value of a column of integers, or of a type stored as such, as text."""
-    whole = array if pa.types.is_integer(array.type) else array.cast(pa.int64())
+    whole = array if pa.types.is_integer(array.type) else array.view(f"int{array.type.bit_width}")
     return [None if value is None else said(value) for value in whole.to_pylist()]
 
 
@@ -144,6 +145,13 @@ def _objects(array: Any) -> list[Any]:
         return [None if one is None else bytes_as_text(one) for one in array.cast(pa.large_binary()).to_pylist()]
 
 
+def _of_day(nanoseconds: int) -> Any:
+    """A time of day. A file may hold any number as one."""
+    if not 0 <= nanoseconds < NS_OF_DAY:
+        return NoValue(f"a time of day is {nanoseconds} ns, which is none")
+    return iso_of_day(nanoseconds)
+
+
 def _ms(nanoseconds: int) -> int:
     """Cut off towards the past, before 1970 too."""
     return nanoseconds // 1_000_000
@@ -152,12 +160,13 @@ def _ms(nanoseconds: int) -> int:
 def _moments(array: Any, count: int, zone: str) -> list[Any]:
     """Timestamps for orjson; as text where Python has none such: of years beyond its calendar, or with nanoseconds.
 
-    What one value is does not depend on those around it: halves are tried, until the others are alone.
+    A zone that is not known is UTC. What one value is does not depend on those around it: halves are tried, until the
+    others are alone.
     """
     try:
         us = pa.timestamp("us", tz=array.type.tz)
         return list(array.cast(us).to_pylist())
-    except (OverflowError, ValueError, pa.ArrowException):
+    except _NO_TIME:
         if len(array) > 1:
             half = len(array) // 2
             return _moments(array[:half], count, zone) + _moments(array[half:], count, zone)
@@ -169,7 +178,9 @@ def _moment(nanoseconds: int, tz: str | None, zone: str) -> str:
     cut, rest = divmod(nanoseconds, 1000)
     try:
         moment: Any = pa.scalar(cut, pa.timestamp("us", tz=tz)).as_py()
-    except (OverflowError, ValueError, pa.ArrowException):
+    except _NO_TIME:
         return iso_text(nanoseconds, zone)
+    if not has_offset_of_iso(moment):
+        return iso_text(nanoseconds, "+00:00")
     near = moment.isoformat(timespec="microseconds")
     return f"{near[:_TO_MICROSECONDS]}{rest:03d}{near[_TO_MICROSECONDS:]}"

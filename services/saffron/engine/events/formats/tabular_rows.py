@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.decoding.as_json import NoJsonError, event_as_json
+from saffron.engine.events.formats.as_json import NoJsonError, event_as_json
 from saffron.engine.events.raw import RawBatch, Refusal, batch_of_values
 
 

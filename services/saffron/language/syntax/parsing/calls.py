@@ -11,7 +11,7 @@ from saffron.language.syntax.parsing.references import parse_next
 from saffron.language.syntax.sql import foreign_function, is_null
 from saffron.language.syntax.tree import Call, Expression, Literal, Name, Operation, Span, Star
 from saffron.schema.functions.casts import NAMES
-from saffron.schema.functions.times import milliseconds_of
+from saffron.schema.iso_times import parse_iso
 
 Parse = Callable[[Cursor], Expression]
 """The parser of whole expressions."""
@@ -135,7 +135,7 @@ def is_timestamp(cursor: Cursor) -> bool:
 def parse_timestamp(cursor: Cursor) -> Literal:
     """TIMESTAMP '2026-05-01 12:00:00+02:00': ms since 1970; without an offset it is in UTC."""
     start, text = cursor.advance(), cursor.advance()
-    value = milliseconds_of(text.value)
+    value = parse_iso(text.value.strip())
     if value is None:
         hint = "Write it as in TIMESTAMP '2026-05-01 12:00:00.250+02:00'; without an offset it is in UTC."
         raise cursor.error("this is no time", text, hint=hint)

@@ -42,7 +42,8 @@ NAME_LIMIT = 200
 
 _NAME = re.compile(r"[A-Za-z_](?:(?!--)[A-Za-z0-9_.-])*")
 _UNTIL_SPACE = re.compile(r"\S*")
-_MISSPELT = re.compile(r"(?P<name>[A-Za-z]\w*(?:[-_\u2010\u2011]\w+)*)\s*(?:\([^(){}]*\)\s*)?\{")
+_STRATEGY_NAME = re.compile(r"(?P<name>[A-Za-z]\w*(?:[-_\u2010\u2011]\w+)*)")
+_MISSPELT = re.compile(_STRATEGY_NAME.pattern + r"\s*(?:\([^(){}]*\)\s*)?\{")
 
 
 def is_clause(cursor: Cursor) -> bool:
@@ -95,6 +96,7 @@ def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expressi
         strategies.append(_strategy(cursor))
         if not cursor.accept(","):
             break
+        _refuse_unknown_strategy(cursor, behind=True)
     if strategies:
         if cursor.token.kind == "end" or is_clause(cursor):
             return tuple(strategies), ()
@@ -112,10 +114,12 @@ def parse_where(cursor: Cursor) -> tuple[tuple[StrategyUse, ...], tuple[Expressi
     return tuple(strategies), tuple(_plain_key(cursor, conjunct) for conjunct in conjuncts)
 
 
-def _refuse_unknown_strategy(cursor: Cursor) -> None:
-    """Raise QueryError if a word with hyphens stands in front of a brace: it is a misspelt strategy."""
+def _refuse_unknown_strategy(cursor: Cursor, *, behind: bool = False) -> None:
+    """Raise QueryError for a misspelt strategy: a word with hyphens in front of a brace, any `behind` another one."""
     start = cursor.token.start
-    found = _MISSPELT.match(cursor.text, start)
+    if behind and cursor.token.lower in STRATEGIES:
+        return
+    found = (_STRATEGY_NAME if behind else _MISSPELT).match(cursor.text, start)
     if found is None:
         return
     written = found.group("name")
@@ -191,8 +195,10 @@ def parse_returns(cursor: Cursor) -> Returns:
     items: list[Item] = []
     if not cursor.accept("*"):
         items = [item for some in cursor.separated(_items) for item in some]
-    into = cursor.expect_name("an event type after INTO").value if cursor.accept_word("into") else None
-    return Returns(tuple(items), into, span=cursor.span_from(start))
+    if not cursor.accept_word("into"):
+        return Returns(tuple(items), None, span=cursor.span_from(start))
+    into = cursor.expect_name("an event type after INTO")
+    return Returns(tuple(items), into.value, Span(into.start, into.end), span=cursor.span_from(start))
 
 
 def _items(cursor: Cursor) -> list[Item]:

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 from saffron.carets import quoted
 from saffron.durations import UNITS, scaled
-from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.lexing.cursor import RESERVED, Cursor
 from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.calls import is_case, is_timestamp, parse_call, parse_case, parse_timestamp
 from saffron.language.syntax.parsing.predicates import is_predicate, parse_predicate
 from saffron.language.syntax.parsing.references import is_reference, parse_reference
+from saffron.language.syntax.parsing.sizes import unit_suggestion
 from saffron.language.syntax.paths import forces_path, parse_path, parse_steps, rest_of_path
 from saffron.language.syntax.sql import HINTS
 from saffron.language.syntax.tree import (
@@ -84,7 +84,7 @@ def _logic(cursor: Cursor, first: Expression, binding: int) -> Expression:
     while _binding(cursor, cursor.token) == binding:
         sign = cursor.advance()
         operands.append(parse_expression(cursor, binding + 1))
-        if cursor.text[sign.start] in "&|":
+        if cursor.text[sign.start] in "&|^":
             _refuse_bits(cursor, sign, operands)
     flat: list[Expression] = []
     for operand in operands:
@@ -93,13 +93,14 @@ def _logic(cursor: Cursor, first: Expression, binding: int) -> Expression:
 
 
 def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> None:
-    """Raise QueryError for flags & 4 = 4, which would read as flags AND (4 = 4)."""
+    """Raise QueryError for flags & 4 = 4, which would read as flags AND (4 = 4), and for flags & 4."""
     last = operands[-1]
-    if isinstance(last, Operation) and isinstance(last.left, Literal) and isinstance(last.right, Literal):
+    compared = isinstance(last, Operation) and isinstance(last.left, Literal) and isinstance(last.right, Literal)
+    if compared or (isinstance(last, Literal) and _is_number(last.value)):
         word = "AND" if sign.value == "&" else "OR"
         span = Span(operands[-2].span.start, last.span.end)
         raise cursor.error(
-            f"{sign.value} is {word}, which joins two conditions",
+            f"{cursor.text[sign.start]} is {word}, which joins two conditions",
             span,
             hint="Bits are joined by functions: bit_and(a.x, 4) = 4.",
         )
@@ -174,9 +175,11 @@ def _operand(cursor: Cursor) -> Expression:
 
 
 def _hint_of_sign(cursor: Cursor) -> str:
-    """The hint for a sign of SQL where a value should stand: the second character of && and <<."""
-    doubled = cursor.token.value * 2 if cursor.index else ""
-    return HINTS.get(doubled, "") if cursor.tokens[cursor.index - 1].value * 2 == doubled else ""
+    """The hint for a sign of another language where a value should stand: the second character of &&, << and =>."""
+    if not cursor.index:
+        return ""
+    before = cursor.tokens[cursor.index - 1]
+    return HINTS.get(cursor.text[before.start : cursor.token.end], "")
 
 
 def _parenthesised(cursor: Cursor) -> Expression:
@@ -238,7 +241,7 @@ def _number(cursor: Cursor) -> Expression:
         cursor.advance()
         return Literal(scaled(token.value, UNITS[follower.lower]), span=Span(token.start, follower.end))
     if follower.kind == "word" and follower.lower not in RESERVED and follower.start == token.end:
-        hint = f"Units: ms, s, seconds, minutes, hours, days. {suggestion(follower.value, UNITS)}".rstrip()
+        hint = f"Units: ms, s, seconds, minutes, hours, days. {unit_suggestion(follower.value)}".rstrip()
         raise cursor.error(f"unknown unit {quoted(follower.value)}", follower, hint=hint)
     return Literal(value, span=Span(token.start, token.end))
 

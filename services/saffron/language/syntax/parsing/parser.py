@@ -16,7 +16,7 @@ from saffron.language.syntax.parsing.checks import check_expression, check_expre
 from saffron.language.syntax.parsing.expressions import parse_expression
 from saffron.language.syntax.parsing.patterns import parse_pattern
 from saffron.language.syntax.parsing.publish import parse_emit, parse_publish
-from saffron.language.syntax.sql import HINTS
+from saffron.language.syntax.sql import COMMAS, HINTS
 from saffron.language.syntax.tree import Expression, Query, Span
 
 _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
@@ -77,6 +77,10 @@ def parse_condition(text: str) -> Expression:
     return expression
 
 
+_WORDS = ("and", "or", "as", "slide", "like", "regexp", "between", "in", "is")
+"""Words inside clauses, of which one may be meant where a clause should begin."""
+
+
 def _of_elsewhere(cursor: Cursor) -> str:
     """The word or sign at which a reader of another language went wrong: that at the cursor, or EVERY before it."""
     first = next((at for at, token in enumerate(cursor.tokens) if token.lower == "pattern"), -1) + 1
@@ -93,8 +97,10 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     token = cursor.token
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:
-        near = suggestion(token.lower, [*clauses.CLAUSES, "and", "or", "as", "slide"]) if token.kind == "word" else ""
+        near = suggestion(token.lower, [*clauses.CLAUSES, *_WORDS]) if token.kind == "word" else ""
         near = near if found else f"Clauses: {', '.join(name.upper() for name in _PARTS)}."
+        if token.is_symbol(","):
+            near = COMMAS.get(next(reversed(found), ""), near)
         hint = HINTS.get(_of_elsewhere(cursor), near)
         cursor.fail(
             "expected a clause" if not found else "expected the next clause, or the end of the query", hint=hint

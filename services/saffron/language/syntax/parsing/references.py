@@ -56,7 +56,7 @@ def _index(cursor: Cursor, variable: Token) -> tuple[Index, int]:
         index, back = (Index.FIRST if token.lower == "first" else Index.LAST), 0
     else:
         index, back = _length(cursor, variable), 0
-    cursor.expect("]", "to close the brackets of " + variable.value[:20])
+    cursor.expect("]", "to close the brackets of " + variable.value[:20], hint=FORMS)
     return index, back
 
 

@@ -13,12 +13,17 @@ SIZE_LIMIT = 2**53
 """Largest size, in ms or events."""
 
 
+def unit_suggestion(written: str) -> str:
+    """`Did you mean 'minutes'?`, or "" if no unit is similar."""
+    return "Did you mean 'minutes'?" if written.lower() == "m" else suggestion(written, [*UNITS, "events"])
+
+
 def parse_size(cursor: Cursor, clause: str) -> Size:
     """A number and its unit, in ms or events. `clause`: for errors."""
     token, _ = cursor.expect_number(f"a number after {clause}")
     unit = cursor.token
     if unit.lower not in UNITS and unit.lower not in ("event", "events"):
-        near = suggestion(unit.value, [*UNITS, "events"]) if unit.kind == "word" else ""
+        near = unit_suggestion(unit.value) if unit.kind == "word" else ""
         hint = " ".join(filter(None, ["Units: ms, s, seconds, minutes, hours, days, EVENTS.", near]))
         cursor.fail(f"expected a unit after {clause} {token.value}", hint=hint)
     cursor.advance()

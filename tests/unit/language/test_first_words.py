@@ -1,0 +1,93 @@
+"""What a first mistake is told: what is so, carets at the place, and what to write; whatever clause it is made in."""
+
+from __future__ import annotations
+
+import pytest
+
+from saffron.errors import QueryError
+from saffron.language import bind, compile_query
+from saffron.schema.schema import Kind, Schema
+
+KINDS = {"x": Kind.INT, "s": Kind.STRING, "k": Kind.INT}
+LETTERS = Schema(KINDS, {name: tuple(KINDS) for name in "AB"}, {name: frozenset() for name in "AB"})
+NULL = "null is no value to compare with"
+PAIR = "PATTERN SEQ(A a, B b) WITHIN 1 s "
+
+ERRORS: dict[str, tuple[str, str, str]] = {
+    PAIR + "WHERE a.s LIK 'p%'": ("the next clause", "LIK", "Did you mean 'like'?"),
+    PAIR + "WHERE a.x BETWEN 1 AND 2": ("the next clause", "BETWEN", "Did you mean 'between'?"),
+    PAIR + "WHERE a.x => 1": ("expected a value", ">", "Write a.x >= 1."),
+    PAIR + "WHERE a.x =< 1": ("expected a value", "<", "Write a.x <= 1."),
+    PAIR + "WHERE a.x & 4 = 4": ("& is AND", "a.x & 4 = 4", "bit_and(a.x, 4)"),
+    PAIR + "WHERE a.x ^ 4 = 4": ("^ is AND", "a.x ^ 4 = 4", "bit_and(a.x, 4)"),
+    PAIR + "WHERE a.x & 4": ("& is AND", "a.x & 4", "bit_and(a.x, 4)"),
+    PAIR + "RETURN a.x | 4": ("| is OR", "a.x | 4", "bit_and(a.x, 4)"),
+    PAIR + "WHERE a.x & b.x = 4": ("this is a number", "a.x", "bit_and(a.x, 4)"),
+    PAIR + "RETURN a.x & b.x": ("this is a number", "a.x", "bit_and(a.x, 4)"),
+    "PATTERN A a WITHIN 1 s OPEN ON B b WHERE b.x = null": (NULL, "null", "IS NULL"),
+    PAIR + "RETURN a.x INTO B": ("the stream itself has events of type 'B'", "B", "choose another name"),
+    PAIR + 'RETURN a.x INTO "$b"': ("no event is of type", '"$b"', ""),
+    PAIR + "LIMIT 1": ("the next clause", "LIMIT", "for each first event, the match that ends first"),
+    "PATTERN A a, B b WITHIN 1 s": ("the next clause", ",", "SEQ(A a, B b)"),
+    PAIR + "RETURN *, a.x": ("the next clause", ",", "leave it out"),
+    PAIR + "WHERE a.x > 1, b.x > 1": ("the next clause", ",", "joined by AND"),
+    PAIR + "WHERE a.x IN blocked": ("there is no table 'blocked'", "a.x IN blocked", "Only streams of a definition"),
+    "PATTERN A+ a[] WITHIN 1 s WHERE a[i+1].x > 1": ("to close the brackets of a", "+", "In brackets stand: a number"),
+    "PATTERN A a WITHIN 10m": ("expected a unit after WITHIN 10", "m", "Did you mean 'minutes'?"),
+    PAIR + "WHERE b.ts - a.ts < 10m": ("unknown unit 'm'", "m", "Did you mean 'minutes'?"),
+    "PATTERN SEQ(A a, B+ b[]) WITHIN 1 s RETURN b.x": ("b is a closure", "b.x", "max(b[].x) for all"),
+    "PATTERN A+ WITHIN 1 s RETURN COUNT(*) HAVING COUNT(*) = null": (NULL, "null", "IS NULL"),
+    "PATTERN A+ WITHIN 1 s RETURN COUNT(*) HAVING null < MAX(A.x)": (NULL, "null", "IS NULL"),
+}  # fmt: skip
+for one in ("strict-contiguty(b) { a.x > 1 }", "strict-contiguty(b) a.x > 1", "strict-contiguty {", "strict-contiguty"):
+    ERRORS[f"{PAIR} WHERE skip-till-any-match, {one}"] = (
+        "unknown strategy 'strict-contiguty'", "strict-contiguty", "Did you mean 'strict-contiguity'?",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_an_error_says_what_where_and_what_to_write(text: str) -> None:
+    message, part, hint = ERRORS[text]
+    with pytest.raises(QueryError) as caught:
+        compile_query(text, LETTERS)
+    error = caught.value
+    assert message in error.message
+    assert error.text[error.start : error.end] == part
+    assert hint in error.hint
+
+
+WARNINGS = {
+    "PATTERN SEQ(A a, NOT C, B b) WITHIN 1 s": ("unknown event type 'C'", "NOT of it holds"),
+    "PATTERN SEQ(A a, B+ b[] UNTIL C u) WITHIN 1 s": ("unknown event type 'C'", "UNTIL of it ends nothing"),
+    "PATTERN SEQ(A a, NOT Aa, B b) WITHIN 1 s": ("unknown event type 'Aa'", "Did you mean 'A'?"),
+    PAIR + "WHERE a.ts > '2026-05-01'": (
+        "a number is compared with a string",
+        "Write a time as TIMESTAMP",
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WARNINGS)
+def test_a_warning_says_what_to_write(text: str) -> None:
+    message, hint = WARNINGS[text]
+    (warning,) = bind(text, LETTERS, name="q").warnings
+    assert message in warning
+    assert hint in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("2026-05-01", 1_777_593_600_000), ("2026-05-01T12:00:00+02", 1_777_629_600_000),
+        ("20260501T120000Z", 1_777_636_800_000), ("2016-12-31 23:59:60", 1_483_228_800_000),
+        ("1969-12-31T23:59:59.9999999999", -1), ("0000-01-01", -62_167_219_200_000),
+        ("2026-05-01T12", None), ("20260501", None), ("2026-W18-5", None), ("2026-05-01T24:00", None),
+    ],
+)  # fmt: skip
+def test_a_written_time_has_the_forms_of_ts(text: str, ms: int | None) -> None:
+    query = f"{PAIR} WHERE a.ts = TIMESTAMP '{text}'"
+    if ms is None:
+        with pytest.raises(QueryError, match="this is no time"):
+            compile_query(query, LETTERS)
+    else:
+        assert str(ms) in repr(compile_query(query, LETTERS))
