@@ -114,6 +114,17 @@ class RemadeError(StreamError):
         )
 
 
+class CutOffError(StreamError):
+    """Retention took the blocks of an internal topic that a stream is taken up from; it now begins at offset `low`."""
+
+    def __init__(self, topic: str, partition: int, low: int) -> None:
+        super().__init__(
+            f"{topic}/{partition}: its records before offset {low} are gone, and with them what its stream is taken up "
+            "from: the topic was trimmed, or nobody was there for its whole retention. Remove its stream and add it "
+            "again: saffron stream remove, saffron stream add"
+        )
+
+
 class DeniedError(LogError):
     """The user that speaks to the log lacks a right, or its name or password is wrong. To be told, and tried again."""
 

@@ -32,6 +32,9 @@ from tests.unit.runtime.world import NO_CHAOS, Process, World
 PAIR = "FROM {} PATTERN SEQ(A a, B b) WHERE [k] WITHIN 10 minutes RETURN a.k AS k"
 SCHEMA = {"type": "object", "properties": {"type": {"enum": ["A", "B"]}, "k": {"type": ["string", "null"]}}}
 OTHER = "other"
+INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
+ALL = ("windowing", "shedder", "matcher")
+DAY = 86_400_000
 
 
 @dataclass
@@ -143,6 +146,15 @@ class Living:
         bodies = [orjson.loads(record.value or b"") for record in lately]
         found: list[str] = next((one["troubles"] for one in reversed(bodies) if _of(one, service)), [])
         return found
+
+    def expire(self) -> None:
+        """What retention does, by the settings of each topic."""
+        for topic, partitions in self.broker.topics.items():
+            keep = int(self.broker.configs[topic].get("retention.ms", -1))
+            for number, log in enumerate(partitions):
+                times = [0 if entry.record is None else entry.record.timestamp for entry in log.entries]
+                kept = next((i for i, at in enumerate(times) if keep < 0 or at >= self.world.now - keep), len(times))
+                self.broker.trim(TopicPartition(topic, number), log.low + kept)
 
     def begin_anew(self, name: str, left: Sequence[str] = ()) -> None:
         """`saffron stream remove`, then `saffron stream add`, as the runbook prescribes. `left`: topics that the first
@@ -358,6 +370,56 @@ def test_an_inner_topic_that_is_made_anew_stops_its_stream_and_is_told(tmp_path:
     living.others_go_on()
 
 
+@pytest.mark.parametrize("sent", ["", "A"], ids=["no event ever", "an event"])
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "restarted each day"])
+def test_what_a_quiet_stream_is_taken_up_from_outlives_retention(tmp_path: Path, stopped: bool, sent: str) -> None:
+    living = Living(tmp_path)
+    living.send(sent, "old")
+    living.settle()
+    for _ in range(10):
+        living.world.now += DAY
+        for name in ALL if stopped else ():
+            living.away(name, "dead")
+            living.back(name)
+        living.settle()
+        living.expire()
+    for name in ALL:
+        living.away(name, "dead")
+        living.back(name)
+    living.settle(700)
+    living.send("AB", "new")
+    living.settle()
+    assert living.pairs() == ["new"]
+    assert not any("ended" in one for one in living.world.history)
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+
+
+@pytest.mark.parametrize("left", [1, 0], ids=["the newest block is left", "nothing is left"])
+@pytest.mark.parametrize("service", ["windowing", "shedder"])
+def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
+    tmp_path: Path, service: str, left: int
+) -> None:
+    living = Living(tmp_path)
+    topic, output = f"t.{OTHER}", INNER[service == "shedder"]
+    living.send("AB", "x", "y", topic=topic)
+    living.settle()
+    living.away(service, "dead")
+    living.broker.trim(TopicPartition(output, 0), living.broker.topics[output][0].high - left)
+    living.back(service)
+    living.send("AB", "z", topic=topic)
+    living.send("AB", "well")
+    living.settle(700)
+    assert living.pairs() == ["well"], "the other stream goes on"
+    assert not any("ended" in one for one in living.world.history)
+    (trouble,) = living.troubles(service)
+    what, _, fix = trouble.rpartition(": ")
+    assert what.startswith(f"{output}/0: its records before offset ")
+    assert fix == "saffron stream remove, saffron stream add"
+    living.begin_anew(OTHER)
+    assert living.pairs(OTHER) == ["x", "y", "x", "y", "z"]
+    assert living.troubles(service) == []
+
+
 def test_a_topic_made_anew_that_begins_again_in_time_is_read_once_its_stream_is(tmp_path: Path) -> None:
     living = Living(tmp_path)
     topic = f"t.{OTHER}"
@@ -373,9 +435,6 @@ def test_a_topic_made_anew_that_begins_again_in_time_is_read_once_its_stream_is(
     living.send("AB", "last", topic=topic)
     living.settle(300)
     assert living.pairs(OTHER) == ["old0", "old1", "new0", "new1", "last"]
-
-
-INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
 
 
 @pytest.mark.parametrize("left", [(), INNER], ids=["left", "deleted"])

@@ -194,13 +194,14 @@ class InnerChain:
             block = decode_block(record.value or b"")
             hop.resume(block)
             reached[block.claim] = _reach(block)
+        restored_at = ownership.tail[0].timestamp if ownership.tail else None
         ownership.tail = ()
         self._when_written.settle(lambda mark: mark.claim in reached and mark.reach <= reached[mark.claim])
         state = member.log.describe([topic]).get(topic)
         if state is None:
             raise StreamError(f"topic {topic} is not there: make it again, or remove its stream")
         state.require(self.where)
-        found = InputPartition(state, *member.consumer.watermarks(self.where))
+        found = InputPartition(state, *member.consumer.watermarks(self.where), restored_at)
         member.consumer.seek(self.where, hop.begin(found, now_ms))
         self.hop, self.trouble, self._sent = hop, None, 0
         self._flow.pause(not hop.accepts_input)
