@@ -129,12 +129,19 @@ class DeniedError(LogError):
     """The user that speaks to the log lacks a right, or its name or password is wrong. To be told, and tried again."""
 
 
-class TooLargeError(LogError):
-    """A message is larger than its topic takes. To be told, and tried again. `topic`: its full name, if known."""
+class UnwritableError(LogError):
+    """A topic does not take what is written to it, until somebody changes its settings. Others go on.
+
+    `topic`: its full name, if known.
+    """
 
     def __init__(self, message: str, topic: str = "") -> None:
         self.topic = topic
         super().__init__(message)
+
+
+class TooLargeError(UnwritableError):
+    """A message is larger than its topic takes."""
 
 
 class RefusedError(LogError):

@@ -420,6 +420,54 @@ def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
     assert living.troubles(service) == []
 
 
+COMPACT, SMALL = {"cleanup.policy": "compact"}, {"max.message.bytes": "20"}
+
+
+@pytest.mark.parametrize("settings", [COMPACT, SMALL], ids=["compacted", "for small messages only"])
+@pytest.mark.parametrize("topic", ["t.by_k", "t.by_k.windows", "t.by_k.admitted"])
+def test_a_topic_that_refuses_what_is_written_stops_its_stream_alone_until_it_is_mended(
+    tmp_path: Path, topic: str, settings: dict[str, str]
+) -> None:
+    living = Living(tmp_path)
+    living.route()
+    living.query("by_k", PAIR.format("by_k"))
+    living.send("AB", "before", "next")
+    living.settle(300)
+    as_made = living.broker.configs[topic]
+    living.broker.configs[topic] = {**as_made, **settings}
+    for key in ("x", "y"):
+        living.send("AB", key)
+        living.settle(700)
+    assert living.pairs() == ["before", "next", "x", "y"]
+    service = "shedder" if topic.endswith("admitted") else "windowing"
+    (trouble,) = living.troubles(service)
+    assert topic in trouble
+    living.broker.configs[topic] = as_made
+    living.settle(700)
+    living.send("AB", "last", "end")
+    living.settle(300)
+    assert living.pairs("by_k")[:5] == ["before", "next", "x", "y", "last"]
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+    assert not any("ended" in one for one in living.world.history)
+
+
+def test_results_that_their_topic_refuses_wait_and_come_once_it_is_mended(tmp_path: Path) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "before")
+    living.settle()
+    as_made = living.broker.configs[TOPICS.complex_events]
+    living.broker.configs[TOPICS.complex_events] = {**as_made, **SMALL}
+    living.send("AB", "x", "y")
+    living.settle(300)
+    (trouble,) = living.troubles("matcher")
+    assert TOPICS.complex_events in trouble
+    living.broker.configs[TOPICS.complex_events] = as_made
+    living.settle(300)
+    assert living.pairs() == ["before", "x", "y"]
+    assert living.troubles("matcher") == []
+    assert not any("ended" in one for one in living.world.history)
+
+
 def test_a_topic_made_anew_that_begins_again_in_time_is_read_once_its_stream_is(tmp_path: Path) -> None:
     living = Living(tmp_path)
     topic = f"t.{OTHER}"
