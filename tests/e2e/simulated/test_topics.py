@@ -422,6 +422,31 @@ def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
     assert living.troubles(service) == []
 
 
+def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_until_it_begins_anew(
+    tmp_path: Path,
+) -> None:
+    living = Living(tmp_path)
+    topic = f"t.{OTHER}"
+    living.send("AB", "x", topic=topic)
+    living.settle()
+    living.away("shedder", "stopped")
+    living.send("AB", "y", topic=topic)
+    living.settle(30)
+    living.broker.trim(TopicPartition(INNER[0], 0), living.broker.topics[INNER[0]][0].high)
+    living.back("shedder")
+    living.send("AB", "z", topic=topic)
+    living.send("AB", "well")
+    living.settle(300)
+    assert living.pairs() == ["well"]
+    (trouble,) = living.troubles("shedder")
+    what, _, fix = trouble.rpartition(": ")
+    assert what.startswith(f"{INNER[0]}/0: records ")
+    assert fix == "saffron stream remove, saffron stream add"
+    living.begin_anew(OTHER)
+    assert living.pairs(OTHER) == ["x", "x", "y", "z"]
+    assert living.troubles("shedder") == []
+
+
 COMPACT, SMALL = {"cleanup.policy": "compact"}, {"max.message.bytes": "20"}
 
 
