@@ -114,16 +114,34 @@ class RemadeError(StreamError):
         )
 
 
+class CutOffError(StreamError):
+    """Retention took the blocks of an internal topic that a stream is taken up from; it now begins at offset `low`."""
+
+    def __init__(self, topic: str, partition: int, low: int) -> None:
+        super().__init__(
+            f"{topic}/{partition}: its records before offset {low} are gone, and with them what its stream is taken up "
+            "from: the topic was trimmed, or nobody was there for its whole retention. Remove its stream and add it "
+            "again: saffron stream remove, saffron stream add"
+        )
+
+
 class DeniedError(LogError):
     """The user that speaks to the log lacks a right, or its name or password is wrong. To be told, and tried again."""
 
 
-class TooLargeError(LogError):
-    """A message is larger than its topic takes. To be told, and tried again. `topic`: its full name, if known."""
+class UnwritableError(LogError):
+    """A topic does not take what is written to it, until somebody changes its settings. Others go on.
+
+    `topic`: its full name, if known.
+    """
 
     def __init__(self, message: str, topic: str = "") -> None:
         self.topic = topic
         super().__init__(message)
+
+
+class TooLargeError(UnwritableError):
+    """A message is larger than its topic takes."""
 
 
 class RefusedError(LogError):

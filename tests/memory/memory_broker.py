@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from saffron.counted import counted
-from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError
+from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnwritableError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from tests.memory.memory_groups import Group
 
@@ -162,10 +162,12 @@ class MemoryBroker:
             ) from None
 
     def require_taken(self, where: TopicPartition, record: Record) -> None:
-        """DeniedError, TooLargeError: the topic does not take this record."""
+        """DeniedError, UnwritableError: the topic does not take this record."""
         self.partition(where)
         if where.topic in self.unwritable:
             raise DeniedError(f"sending to {where.topic}/{where.partition}: there is no right to write")
+        if record.key is None and self.configs[where.topic].get("cleanup.policy") == "compact":
+            raise UnwritableError(f"sending to {where.topic}/{where.partition}: a record without a key", where.topic)
         most = self.configs[where.topic].get("max.message.bytes")
         if most is not None and len(record.value or b"") > int(most):
             raise TooLargeError(f"sending to {where.topic}/{where.partition}: larger than {most}", where.topic)

@@ -41,7 +41,9 @@ class BlockLimits:
     """Limits for cutting blocks: at `block_events` events, or `flush_ms` after the block before.
 
     `poll_records`: batch size that indicates a backlog. `infer_ms`: wait for more events of a stream without a schema.
-    `compile_ms`: wait for compilation, from the last service that reported ready.
+    `compile_ms`: wait for compilation, from the last service that reported ready. `checkpoint_ms`: longest time between
+    two checkpoints, a fraction of what the inner topics keep (schemas/): a stream with few events, or none, would lose
+    its newest one to their retention.
     """
 
     block_events: int
@@ -49,6 +51,7 @@ class BlockLimits:
     poll_records: int
     infer_ms: int = 1_000
     compile_ms: int = 30_000
+    checkpoint_ms: int = 86_400_000
 
     @property
     def backlog_ms(self) -> int:
@@ -110,6 +113,7 @@ class WindowingHop:
         self._configured: StreamRecord | None = None
         self._just_started = True
         self.input = InputTracker()
+        self._checkpoint_at = 0
         self._awaiting = False
         self._awaited: frozenset[str] = frozenset()
         self._awaited_since = 0
@@ -154,6 +158,7 @@ class WindowingHop:
             tracker.add_incident(LOST, now_ms, position, position, partition.low)
         tracker.update(partition.topic.id, partition.topic.partitions, position, now_ms)
         operator.source = tracker.state.record()
+        self._checkpoint_at = now_ms if partition.restored_at is None else partition.restored_at
         self._awaiting, self._awaited_since = newborn, now_ms
         return max(partition.low, operator.position())
 
@@ -181,10 +186,14 @@ class WindowingHop:
         if self._awaiting:
             self._awaiting = self._must_wait_for_queries(now_ms)
         known = not flush and self._unknown.step(now_ms)  # the next owner reads held events again
-        if not (flush or known or self._due(now_ms)):
+        needs_checkpoint = now_ms - self._checkpoint_at >= self._pace.checkpoint_ms
+        if not (flush or known or needs_checkpoint or self._due(now_ms)):
             return []
         self._pending, self._unsent, self._left_at = 0, False, now_ms
         blocks = self.operator.flush(self._control.positions)
+        if needs_checkpoint:
+            blocks.append(self.operator.checkpoint())
+            self._checkpoint_at = now_ms
         self._send_side_output(blocks)
         self._count(blocks)
         if known:

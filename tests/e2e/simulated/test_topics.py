@@ -17,7 +17,7 @@ import pytest
 from saffron.cli.client import Client
 from saffron.cli.streams.present import present
 from saffron.control.streams.change import StreamChange
-from saffron.control.streams.stream_changes import check_removal, plan_change
+from saffron.control.streams.stream_changes import begun_anew, check_removal, plan_change
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
@@ -32,6 +32,10 @@ from tests.unit.runtime.world import NO_CHAOS, Process, World
 PAIR = "FROM {} PATTERN SEQ(A a, B b) WHERE [k] WITHIN 10 minutes RETURN a.k AS k"
 SCHEMA = {"type": "object", "properties": {"type": {"enum": ["A", "B"]}, "k": {"type": ["string", "null"]}}}
 OTHER = "other"
+INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
+INNER_OF = {OTHER: INNER, "events": (TOPICS.windows, TOPICS.admitted)}
+ALL = ("windowing", "shedder", "matcher")
+DAY = 86_400_000
 
 
 @dataclass
@@ -144,18 +148,28 @@ class Living:
         found: list[str] = next((one["troubles"] for one in reversed(bodies) if _of(one, service)), [])
         return found
 
+    def expire(self) -> None:
+        """What retention does, by the settings of each topic."""
+        for topic, partitions in self.broker.topics.items():
+            keep = int(self.broker.configs[topic].get("retention.ms", -1))
+            for number, log in enumerate(partitions):
+                times = [0 if entry.record is None else entry.record.timestamp for entry in log.entries]
+                kept = next((i for i, at in enumerate(times) if keep < 0 or at >= self.world.now - keep), len(times))
+                self.broker.trim(TopicPartition(topic, number), log.low + kept)
+
     def begin_anew(self, name: str, left: Sequence[str] = ()) -> None:
         """`saffron stream remove`, then `saffron stream add`, as the runbook prescribes. `left`: topics that the first
         stream left, which are deleted in between."""
         client = Client(Settings(prefix="t.", bootstrap="memory"), MemoryLog(self.broker))
-        check_removal(name, present(client))
-        client.put(TOPICS.streams, name, None)
+        following = begun_anew(check_removal(name, present(client)), present(client))
+        client.log.create_topics([] if following is None else following.topics)
+        client.put(TOPICS.streams, name, None if following is None else following.record.encode())
         self.settle()
         for topic in left:
             self.broker.delete(topic)
         kept = {place: one for place, one in self.broker.offsets.items() if place[1].topic not in left}
         self.broker.offsets = kept  # as Kafka does, where nobody reads the topic any more
-        added = plan_change(StreamChange(name, topic=f"t.{name}", key="k", schema=SCHEMA), present(client))
+        added = plan_change(StreamChange(name, key="k", schema=SCHEMA), present(client))
         client.log.create_topics(added.topics)
         client.put(TOPICS.streams, name, added.record.encode())
         client.log.close()
@@ -401,6 +415,129 @@ def test_an_inner_topic_that_is_made_anew_stops_its_stream_and_is_told(tmp_path:
     living.others_go_on()
 
 
+@pytest.mark.parametrize("sent", ["", "A"], ids=["no event ever", "an event"])
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "restarted each day"])
+def test_what_a_quiet_stream_is_taken_up_from_outlives_retention(tmp_path: Path, stopped: bool, sent: str) -> None:
+    living = Living(tmp_path)
+    living.send(sent, "old")
+    living.settle()
+    for _ in range(10):
+        living.world.now += DAY
+        for name in ALL if stopped else ():
+            living.away(name, "dead")
+            living.back(name)
+        living.settle()
+        living.expire()
+    for name in ALL:
+        living.away(name, "dead")
+        living.back(name)
+    living.settle(700)
+    living.send("AB", "new")
+    living.settle()
+    assert living.pairs() == ["new"]
+    assert not any("ended" in one for one in living.world.history)
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+
+
+@pytest.mark.parametrize("left", [1, 0], ids=["the newest block is left", "nothing is left"])
+@pytest.mark.parametrize("service", ["windowing", "shedder"])
+def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
+    tmp_path: Path, service: str, left: int
+) -> None:
+    living = Living(tmp_path)
+    topic, output = f"t.{OTHER}", INNER[service == "shedder"]
+    living.send("AB", "x", "y", topic=topic)
+    living.settle()
+    living.away(service, "dead")
+    living.broker.trim(TopicPartition(output, 0), living.broker.topics[output][0].high - left)
+    living.back(service)
+    living.send("AB", "z", topic=topic)
+    living.send("AB", "well")
+    living.settle(700)
+    assert living.pairs() == ["well"], "the other stream goes on"
+    assert not any("ended" in one for one in living.world.history)
+    (trouble,) = living.troubles(service)
+    what, _, fix = trouble.rpartition(": ")
+    assert what.startswith(f"{output}/0: its records before offset ")
+    assert fix == "saffron stream remove, saffron stream add"
+    living.begin_anew(OTHER)
+    assert living.pairs(OTHER) == ["x", "y", "x", "y", "z"]
+    assert living.troubles(service) == []
+
+
+def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_until_it_begins_anew(
+    tmp_path: Path,
+) -> None:
+    living = Living(tmp_path)
+    topic = f"t.{OTHER}"
+    living.send("AB", "x", topic=topic)
+    living.settle()
+    living.away("shedder", "stopped")
+    living.send("AB", "y", topic=topic)
+    living.settle(30)
+    living.broker.trim(TopicPartition(INNER[0], 0), living.broker.topics[INNER[0]][0].high)
+    living.back("shedder")
+    living.send("AB", "z", topic=topic)
+    living.send("AB", "well")
+    living.settle(300)
+    assert living.pairs() == ["well"]
+    (trouble,) = living.troubles("shedder")
+    what, _, fix = trouble.rpartition(": ")
+    assert what.startswith(f"{INNER[0]}/0: records ")
+    assert fix == "saffron stream remove, saffron stream add"
+    living.begin_anew(OTHER)
+    assert living.pairs(OTHER) == ["x", "x", "y", "z"]
+    assert living.troubles("shedder") == []
+
+
+COMPACT, SMALL = {"cleanup.policy": "compact"}, {"max.message.bytes": "20"}
+
+
+@pytest.mark.parametrize("settings", [COMPACT, SMALL], ids=["compacted", "for small messages only"])
+@pytest.mark.parametrize("topic", ["t.by_k", "t.by_k.windows", "t.by_k.admitted"])
+def test_a_topic_that_refuses_what_is_written_stops_its_stream_alone_until_it_is_mended(
+    tmp_path: Path, topic: str, settings: dict[str, str]
+) -> None:
+    living = Living(tmp_path)
+    living.route()
+    living.query("by_k", PAIR.format("by_k"))
+    living.send("AB", "before", "next")
+    living.settle(300)
+    as_made = living.broker.configs[topic]
+    living.broker.configs[topic] = {**as_made, **settings}
+    for key in ("x", "y"):
+        living.send("AB", key)
+        living.settle(700)
+    assert living.pairs() == ["before", "next", "x", "y"]
+    service = "shedder" if topic.endswith("admitted") else "windowing"
+    (trouble,) = living.troubles(service)
+    assert topic in trouble
+    living.broker.configs[topic] = as_made
+    living.settle(700)
+    living.send("AB", "last", "end")
+    living.settle(300)
+    assert living.pairs("by_k")[:5] == ["before", "next", "x", "y", "last"]
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+    assert not any("ended" in one for one in living.world.history)
+
+
+def test_results_that_their_topic_refuses_wait_and_come_once_it_is_mended(tmp_path: Path) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "before")
+    living.settle()
+    as_made = living.broker.configs[TOPICS.complex_events]
+    living.broker.configs[TOPICS.complex_events] = {**as_made, **SMALL}
+    living.send("AB", "x", "y")
+    living.settle(300)
+    (trouble,) = living.troubles("matcher")
+    assert TOPICS.complex_events in trouble
+    living.broker.configs[TOPICS.complex_events] = as_made
+    living.settle(300)
+    assert living.pairs() == ["before", "x", "y"]
+    assert living.troubles("matcher") == []
+    assert not any("ended" in one for one in living.world.history)
+
+
 def test_a_topic_made_anew_that_begins_again_in_time_is_read_once_its_stream_is(tmp_path: Path) -> None:
     living = Living(tmp_path)
     topic = f"t.{OTHER}"
@@ -418,31 +555,28 @@ def test_a_topic_made_anew_that_begins_again_in_time_is_read_once_its_stream_is(
     assert living.pairs(OTHER) == ["old0", "old1", "new0", "new1", "last"]
 
 
-INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
-
-
-@pytest.mark.parametrize("left", [(), INNER], ids=["left", "deleted"])
-@pytest.mark.parametrize("inner", INNER)
+@pytest.mark.parametrize("deleted", [False, True], ids=["left", "deleted"])
+@pytest.mark.parametrize("number", [0, 1], ids=["windows", "admitted"])
+@pytest.mark.parametrize("stream", INNER_OF)
 def test_an_inner_topic_made_anew_is_no_trouble_once_its_stream_is(
-    tmp_path: Path, inner: str, left: Sequence[str]
+    tmp_path: Path, stream: str, number: int, deleted: bool
 ) -> None:
     living = Living(tmp_path)
-    topic = f"t.{OTHER}"
+    topic, inner = f"t.{stream}", INNER_OF[stream][number]
     living.send("AB", "x", "y", topic=topic)
     living.settle()
     living.broker.delete(inner)
     living.broker.create(TopicSpec(inner, 1, {}))
     living.settle(700)
-    living.begin_anew(OTHER, left)
+    living.begin_anew(stream, INNER_OF[stream] if deleted else ())
     living.send("AB", "z", topic=topic)
     living.settle(300)
-    assert living.pairs(OTHER) == ["x", "y", "x", "y", "z"], "its topic is read from the first record that is there"
+    assert living.pairs(stream) == ["x", "y", "x", "y", "z"], "its topic is read from the first record that is there"
     records = living.world.read(TOPICS.complex_events, 0, committed_only=True)
     ids = [orjson.loads(record.value or b"")["id"] for record in records]
-    assert (len(set(ids)) < len(ids)) is bool(left), "what is left tells generations apart"
-    assert not any(
-        inner in trouble for name in ("windowing", "shedder", "matcher") for trouble in living.troubles(name)
-    )
+    comes_again = deleted and stream == OTHER
+    assert (len(set(ids)) < len(ids)) is comes_again, "what is left tells generations apart; the default stream counts"
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
 
 
 def test_a_group_that_is_gone_repeats_no_result(tmp_path: Path) -> None:

@@ -87,6 +87,12 @@ def with_stream(world: World) -> None:
     world.tables.apply(TOPICS.streams, b"trades", StreamRecord("trades", TOPICS.events, "symbol").encode(), 5)
 
 
+def with_stream_of_it(world: World) -> None:
+    with_stream(world)
+    made = StreamRecord("by_x", "p.by_x", "x", source="trades")
+    world.tables.apply(TOPICS.streams, b"by_x", made.encode(), 6)
+
+
 def with_stream_and_no_broker(world: World) -> None:
     with_stream(world)
     without_broker(world)
@@ -224,7 +230,7 @@ CASES = [
     Case("setStream", 503, STREAM, {"idle": 5}, with_stream_and_no_broker),
     Case("removeStream", 200, STREAM, setup=with_stream),
     Case("removeStream", 404, STREAM),
-    Case("removeStream", 409, "/api/streams/events"),
+    Case("removeStream", 409, STREAM, setup=with_stream_of_it),
     Case("removeStream", 503, STREAM, setup=with_stream_and_no_broker),
     *(Case(name, 200) for name in ("listStreams", "listModels", "listLoad", "listResults", "live")),
     Case("listResults", 400, "/api/results?count=x"),

@@ -19,7 +19,7 @@ from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, differences, shown_row
 from saffron.control.streams.bodies import topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
-from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
+from saffron.control.streams.stream_changes import begun_anew, check_removal, left_topics, plan_change, plan_update
 from saffron.counted import counted
 from saffron.errors import InputError, QueryError
 from saffron.mapping.schema_file import schema_at
@@ -153,21 +153,31 @@ def remove(
 ) -> None:
     """Remove a stream. Its queries end, and begin anew if a stream of the name is added; results stay where they are.
 
+    The default stream, `events`, always exists: it begins anew at once, with its settings.
+
     Examples:
 
         saffron stream remove trades
     """
     with connection(system.connected()) as client:
         record = checked(lambda: check_removal(name, present(client)))
-        queries = _over(client, name)
-        client.put(client.topics.streams, name, None)
+        following = begun_anew(record, present(client))
+        queries = _over(client, name) if following is None else []
+        if following is not None:
+            client.log.create_topics(following.topics)
+        client.put(client.topics.streams, name, None if following is None else following.record.encode())
         console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
         waiting = _wait_until_ended(client, name, queries, timeout)
         client.put(client.topics.streams, version_key(record.stem), None)
         topics = [one for one in left_topics(record, client.topics) if client.log.partitions(one) is not None]
     console.done()
     if json:
-        console.print_json({"name": name, "removed": True, "ended": queries, "topics": topics})
+        console.print_json({"name": name, "removed": following is None, "ended": queries, "topics": topics})
+    elif following is not None:
+        console.say(
+            f"stream {name} always exists, and begins anew: its topic is read from the first message that is there, "
+            "and its queries begin anew; its settings are as before"
+        )
     else:
         console.say(
             f"stream {name} is removed" + (f"; its queries have ended: {', '.join(queries)}" if queries else "")

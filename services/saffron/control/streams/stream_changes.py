@@ -37,14 +37,16 @@ def plan_update(change: StreamChange, now: StreamContext) -> StreamPlan:
 
 
 def check_removal(name: str, now: StreamContext) -> StreamRecord:
-    """The stream, if it can be removed. Refused: it does not exist, is the default one, or another is made from it."""
+    """The stream, if it can be removed. Refused: it does not exist, or another is made from it.
+
+    The default one, which always exists, begins anew instead (`begun_anew`). Its topic stays, and so do those made from
+    it.
+    """
     if name in now.unreadable and name not in now.streams:
         return StreamRecord(name, now.prefix + name)  # nothing else is known
     record = _existing(name, now)
     if name == DEFAULT_STREAM:
-        raise Refused(
-            409, "default", f"stream {name!r} is there from the start and stays; `saffron stream set` changes it"
-        )
+        return record
     made = sorted(one.name for one in now.streams.values() if one.source == name)
     if made:
         first = f"`saffron stream remove {made[0]}`"
@@ -52,8 +54,25 @@ def check_removal(name: str, now: StreamContext) -> StreamRecord:
     return record
 
 
+def begun_anew(record: StreamRecord, now: StreamContext) -> StreamPlan | None:
+    """The default stream as it is after its removal: its next generation, with the same settings. None: of others
+    nothing is left.
+    """
+    if record.name != DEFAULT_STREAM:
+        return None
+    following = record.of_next_generation()
+    while inner_topics_used(following, now):
+        following = following.of_next_generation()
+    return with_topics(record, following, StreamChange(record.name), now)
+
+
 def left_topics(record: StreamRecord, topics: Topics) -> list[str]:
-    """The topics that a removed stream leaves: Saffron wrote them, and no stream reads them."""
+    """The topics that a removed stream leaves: Saffron wrote them, and no stream reads them.
+
+    Those that `saffron up` creates are left out.
+    """
+    if record.name == DEFAULT_STREAM and record.generation == 1:
+        return []
     inner = [topics.windows_of(record.stem), topics.admitted_of(record.stem)]
     return [*inner, record.topic] if record.is_routed else inner
 

@@ -14,7 +14,7 @@ from saffron.control.requests import Send, definition_text, flag_of, json_body, 
 from saffron.control.streams.bodies import applied_body, stream_body, topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.control.streams.definitions import plan_definition
-from saffron.control.streams.stream_changes import check_removal, left_topics, plan_change, plan_update
+from saffron.control.streams.stream_changes import begun_anew, check_removal, left_topics, plan_change, plan_update
 from saffron.control.tables import Tables
 from saffron.control.used_topics import UsedTopics
 from saffron.records.version import version_key
@@ -87,12 +87,16 @@ class StreamsApi:
         name = request.match_info["name"]
         async with self._writing:
             record = await asyncio.to_thread(lambda: check_removal(name, self.present()))
-            await self._write(name, None)
+            following = await asyncio.to_thread(lambda: begun_anew(record, self.present()))
+            if following is None:
+                await self._write(name, None)
+            else:
+                await self._write_plan(following)
             await self._write(version_key(record.stem), None)
             present = await asyncio.to_thread(self.present)
         left = left_topics(record, Topics(self._settings.prefix))
         topics = [one for one in left if present.partitions(one) is not None]
-        return answer({"name": name, "removed": True, "topics": topics})
+        return answer({"name": name, "removed": following is None, "topics": topics})
 
     async def _put(
         self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange

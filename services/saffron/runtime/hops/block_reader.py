@@ -66,8 +66,8 @@ class BlockReader:
         if block.counter > expected:
             raise GapError(
                 f"{record.topic}/{record.partition}: records {expected} to {block.counter - 1} are missing before "
-                f"offset {record.offset}; retention has removed them or the topic was tampered with. Remove the "
-                "service's snapshots and let it start from the newest checkpoint, or produce the events again"
+                f"offset {record.offset}; retention has removed them or the topic was tampered with. Remove its stream "
+                "and add it again: saffron stream remove, saffron stream add"
             )
         if block.counter < expected:
             self.repeated += 1

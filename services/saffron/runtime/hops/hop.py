@@ -72,8 +72,12 @@ class Wiring(Protocol):
 
 @dataclass(frozen=True)
 class InputPartition:
-    """The current state of an input partition: its topic, and its first and end offset."""
+    """The current state of an input partition: its topic, and its first and end offset.
+
+    `restored_at`: time (ms) of the chain's first own block of those for `resume`; None: there are none.
+    """
 
     topic: TopicState
     low: int
     high: int
+    restored_at: int | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
-from saffron.errors import GapError, LogError, StreamError
+from saffron.errors import GapError, LogError, StreamError, UnwritableError
 from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.hop import Hop, InputPartition, Wiring
 from saffron.runtime.hops.inner_topics import ensure_partition
@@ -70,6 +70,7 @@ class InnerChain:
         self._member = member
         self._ownership: Ownership | None = None
         self._retry_at = 0
+        self._refused = False
         self._claimed_at = 0
         self._sent = 0
         self._flow = Flow(member.consumer, where)
@@ -113,6 +114,11 @@ class InnerChain:
         else:
             self.hop.records_lost(found.wanted, found.first, now_ms)
 
+    def refused(self, error: UnwritableError, now_ms: int) -> None:
+        """Stands until a block is written: the output does not take what was sent to it."""
+        self._stand(error, now_ms)
+        self._refused = True
+
     def write_rest(self) -> None:
         """Writes all blocks that are possible."""
         if self.hop is not None and self._ownership is not None:
@@ -142,11 +148,14 @@ class InnerChain:
         try:
             return act()
         except (StreamError, GapError) as error:
-            if self.trouble is None:
-                _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
-            self.release(now_ms + _TROUBLE_MS)
-            self.trouble = str(error)
+            self._stand(error, now_ms)
             return False
+
+    def _stand(self, error: LogError, now_ms: int) -> None:
+        if self.trouble is None:
+            _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
+        self.release(now_ms + _TROUBLE_MS)
+        self.trouble, self._refused = str(error), False
 
     def _advance(self, now_ms: int) -> bool:
         ownership = self._ownership
@@ -154,6 +163,8 @@ class InnerChain:
             return self._claim(now_ms)
         moved = ownership.step()
         self._when_written.written_while(lambda mark: mark.claim == ownership.claim and mark.number <= ownership.landed)
+        if self._refused and ownership.landed:
+            self.trouble, self._refused = None, False
         if ownership.state is ClaimState.LOST:
             self.release(now_ms + self._member.retry_ms)
             return True
@@ -195,15 +206,18 @@ class InnerChain:
             block = decode_block(record.value or b"")
             hop.resume(block)
             reached[block.claim] = _reach(block)
+        restored_at = ownership.tail[0].timestamp if ownership.tail else None
         ownership.tail = ()
         self._when_written.settle(lambda mark: mark.claim in reached and mark.reach <= reached[mark.claim])
         state = member.log.describe([topic]).get(topic)
         if state is None:
             raise StreamError(missing_topic(topic))
         state.require(self.where)
-        found = InputPartition(state, *member.consumer.watermarks(self.where))
+        found = InputPartition(state, *member.consumer.watermarks(self.where), restored_at)
         member.consumer.seek(self.where, hop.begin(found, now_ms))
-        self.hop, self.trouble, self._sent = hop, None, 0
+        self.hop, self._sent = hop, 0
+        if not self._refused:
+            self.trouble = None
         self._flow.pause(not hop.accepts_input)
 
     def _write(self, ownership: Ownership, hop: Hop, blocks: Sequence[Block]) -> None:

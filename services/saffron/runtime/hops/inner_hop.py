@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from saffron.errors import DeniedError, LogError
+from saffron.errors import DeniedError, LogError, UnwritableError
 from saffron.runtime.hops.hop import Wiring
 from saffron.runtime.hops.inner_chain import InnerChain, Member
 from saffron.runtime.hops.input_report import InputRow
@@ -65,9 +65,14 @@ class InnerHop:
         for where, batch in batches:
             if where in self.chains:
                 moved |= self.chains[where].take(batch, now_ms)
+        stepped: InnerChain | None = None
         try:
-            for chain in list(self.chains.values()):
-                moved |= chain.step(now_ms)
+            self._member.producer.check("writing blocks")
+            for stepped in list(self.chains.values()):
+                moved |= stepped.step(now_ms)
+        except UnwritableError as error:
+            self._refused(error, stepped, now_ms)
+            moved = True
         except LogError as error:
             self._member.failures += 1
             if isinstance(error, DeniedError) or self._member.failures > _FAILURES:
@@ -154,6 +159,19 @@ class InnerHop:
                 chain.close()
 
     # ------------------------------------------------------------ failures
+
+    def _refused(self, error: UnwritableError, stepped: InnerChain | None, now_ms: int) -> None:
+        """Stops the chains whose output does not take what they write; the others go on with the producer.
+
+        `stepped`: the chain that met the error, whose own block may not have been sent.
+        """
+        refused = [chain for chain in self.chains.values() if chain.output.topic == error.topic]
+        if not refused:
+            raise error
+        for chain in refused:
+            chain.refused(error, now_ms)
+        if stepped is not None and stepped not in refused:
+            stepped.release(now_ms + _RENEW_MS)
 
     def _replace_producer(self, now_ms: int) -> None:
         """Starts again with a new producer and new claims, after a send with unknown outcome.

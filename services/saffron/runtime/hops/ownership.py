@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from saffron.errors import LogError
+from saffron.errors import CutOffError
 from saffron.runtime.hops.tags import FOREIGN, BlockTag, ClaimTag, claim_value, read_tag, valid_blocks
 from saffron.runtime.log import Consumer, Log, Producer, Record, TopicPartition
 
@@ -31,6 +31,8 @@ class ClaimState(Enum):
 
 class Ownership:
     """One owner's claim on one partition. `nonce`: 32 hex digits that no other claim has.
+
+    CutOffError, from `step`: retention took the blocks that the state is restored from.
 
     `claim`: its number, -1 before it is known. `seen`: newest own offset read. `landed`: how many own blocks were read.
     `checkpoint`: offset of the newest block with one, or -1. `tail`: records to restore the state from.
@@ -132,10 +134,7 @@ class Ownership:
             if isinstance(tag, BlockTag) and tag.carries and tag.claim == last.claim:
                 base = max(base, record.offset)
         if 0 <= base < self._low or (base < 0 < self._low):
-            raise LogError(
-                f"{self.where.topic}/{self.where.partition}: the newest checkpoint (offset {base}) is gone, the topic "
-                f"begins at {self._low}; its retention is shorter than the distance between checkpoints: raise it"
-            )
+            raise CutOffError(self.where.topic, self.where.partition, self._low)
         return max(base, self._low)
 
     def _take_ownership(self, before: list[Record], newest: Record | None) -> None:
@@ -148,7 +147,7 @@ class Ownership:
             self.tail = tuple(valid_blocks([r for r in before if base <= r.offset <= newest.offset]))
             self.checkpoint = base if _has_checkpoint(self.tail[0]) else -1
         elif self._low > 0:
-            raise LogError(f"{self.where.topic}/{self.where.partition}: no block is left to take the stream up from")
+            raise CutOffError(self.where.topic, self.where.partition, self._low)
         self._records = []
         self.seen = self.claim
         self.state = ClaimState.OWNED

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from saffron.errors import DeniedError, FencedError, GapError, LogError, StreamError, TooLargeError
+from saffron.errors import DeniedError, FencedError, GapError, LogError, StreamError, UnwritableError
 from saffron.runtime.log import TopicPartition
 
 _LOG = logging.getLogger(__name__)
@@ -24,7 +24,8 @@ class RetryState:
 
     `drop`: clears the chain's state and pauses its input. `retry_ms`: delay after being fenced. `blame`: whether the
     chain goes on without what the broker refuses. `retry_at`: earliest time of the next take-over (ms). `trouble`: the
-    obstacle, or None; other chains continue.
+    obstacle, or None; other chains continue. `refused`: the obstacle is a topic that could not be written, and only
+    what is written shows that it can be.
     """
 
     where: TopicPartition
@@ -33,6 +34,7 @@ class RetryState:
     blame: Callable[[LogError], bool] = lambda error: False
     retry_at: int = 0
     trouble: str | None = None
+    refused: bool = False
 
     def run(self, now_ms: int, act: Callable[[int], bool]) -> bool:
         """The result of `act(now_ms)`; True where it failed and the state was dropped.
@@ -41,23 +43,36 @@ class RetryState:
         """
         try:
             moved = act(now_ms)
-            self.trouble = None
+            if not self.refused:
+                self.trouble = None
             return moved
         except (StreamError, GapError) as error:
-            if self.trouble is None:
-                _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
-            self.trouble = str(error)
-            self._drop_until(now_ms + _TROUBLE_MS)
+            self._stand(error, now_ms)
         except FencedError:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
             self._drop_until(now_ms + self.retry_ms)
         except LogError as error:
-            if isinstance(error, DeniedError | TooLargeError) and not self.blame(error):
-                raise
+            if isinstance(error, DeniedError | UnwritableError) and not self.blame(error):
+                if isinstance(error, DeniedError):
+                    raise
+                self._stand(error, now_ms)
+                self.refused = True
+                return True
             _LOG.warning("%s/%d: %s; taking over again", self.where.topic, self.where.partition, error)
             self._drop_until(now_ms + _UNKNOWN_OUTCOME_MS)
         return True
+
+    def written(self) -> None:
+        """A transaction was committed."""
+        if self.refused:
+            self.trouble, self.refused = None, False
+
+    def _stand(self, error: LogError, now_ms: int) -> None:
+        if self.trouble is None:
+            _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
+        self.trouble, self.refused = str(error), False
+        self._drop_until(now_ms + _TROUBLE_MS)
 
     def _drop_until(self, at: int) -> None:
         self.drop()

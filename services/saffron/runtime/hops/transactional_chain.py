@@ -61,7 +61,7 @@ class TransactionalChain(ABC):
             holding.commit_executor,
             clock,
             holding.report,
-            self._committed,
+            self._written,
         )
         self._queue: deque[Record] = deque()
         self.input = InputTracker()
@@ -150,6 +150,10 @@ class TransactionalChain(ABC):
         return False
 
     # ------------------------------------------------------------ inside
+
+    def _written(self, began_ms: float, ended_ms: float) -> None:
+        self._retry.written()
+        self._committed(began_ms, ended_ms)
 
     def _begin_anew(self, now_ms: int) -> bool:
         """Takes the partition over, and seeks the input to its position."""

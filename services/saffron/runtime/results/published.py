@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from saffron.engine.events.block import Block
-from saffron.errors import DeniedError, GapError, LogError, TooLargeError, UnavailableError
+from saffron.errors import DeniedError, GapError, LogError, UnavailableError, UnwritableError
 from saffron.language.plan.plan import Plan
 from saffron.language.plan.row import Row
 from saffron.language.syntax.delivery import has_rows, published, topic_of, topics_of
@@ -129,7 +129,7 @@ class PublishedTopics:
 
     def blame(self, error: LogError) -> set[str]:
         """The topics of PUBLISH that may be why the broker has refused a transaction. `refused` has the error then."""
-        if isinstance(error, TooLargeError):
+        if isinstance(error, UnwritableError):
             found = self._written & {error.topic}
         else:
             found = {topic for topic in self._written if not self._log.writable(topic)}

@@ -274,6 +274,12 @@ def test_each_seeded_fault_of_a_system_is_named(seeded: str) -> None:
     assert {finding.check for finding in found} <= {one.check, "dead letters", "schemas"}, "and nothing else is blamed"
 
 
+def test_topics_that_the_default_stream_read_before_it_began_anew_need_no_more_partitions() -> None:
+    look = partitions("windows", GOOD)(sound())
+    record = replace(look.streams["events"], generation=2)
+    assert bad(topics.check_partitions(replace(look, streams={**look.streams, "events": record}))) == []
+
+
 def test_watermarks_need_no_key() -> None:
     marks = (event(None, partition=0, value=b'{"type":"$watermark","ts":1}'),) * 9
     others = tuple(event(None, partition=0, value=value) for value in (None, b"no JSON", b"[]"))

@@ -172,7 +172,6 @@ def test_a_stream_is_removed_unless_another_is_made_from_it(client: Client) -> N
     put(client, StreamChange("by_sector", key="sector", source="quotes"))
     for name, why in (
         ("quotes", "by_sector is made from stream 'quotes': remove that first"),
-        ("events", "there from the start"),
         ("nobody", r"there is no stream 'nobody'; streams: events, quotes, by_sector$"),
         ("qoutes", r"there is no stream 'qoutes'; streams: events, quotes, by_sector. Did you mean 'quotes'\?"),
     ):

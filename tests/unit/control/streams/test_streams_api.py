@@ -38,6 +38,24 @@ def test_a_stream_is_added_changed_and_removed() -> None:
     assert written == added + removed
 
 
+def test_the_default_stream_begins_anew_when_it_is_removed() -> None:
+    world = World(partitions=2)
+
+    async def talk(ask: Ask) -> None:
+        await ask("PATCH", "/api/streams/events", {"key": "symbol"})
+        for stem in ("events.2", "events.3"):
+            status, found = await ask("DELETE", "/api/streams/events")
+            assert (status, found["removed"]) == (200, False)
+            assert [world.log.partitions(f"p.{stem}.{one}") for one in ("windows", "admitted")] == [2, 2]
+        assert found["topics"] == ["p.events.2.windows", "p.events.2.admitted"], (
+            "`saffron up` creates those of the first"
+        )
+        _, found = await ask("GET", "/api/streams")
+        assert [(one["name"], one["key"]) for one in found["streams"]] == [("events", "symbol")]
+
+    world.run(talk)
+
+
 def test_what_cannot_be_is_refused() -> None:
     world = World()
     world.log.create_topics([TopicSpec("trades", 1, {})])
@@ -56,7 +74,6 @@ def test_what_cannot_be_is_refused() -> None:
             ("PATCH", "/api/streams/events", {"topic": "trades"}, 400, "body"),
             ("PATCH", "/api/streams/events", {"schema": {"type": "array"}}, 400, "schema"),
             ("DELETE", "/api/streams/s", None, 404, "unknown"),
-            ("DELETE", "/api/streams/events", None, 409, "default"),
         ):
             found, answer = await ask(method, path, body)
             assert (found, answer["error"]["kind"]) == (status, kind), (method, path, body, answer)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError, KafkaException
 
-from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnavailableError
+from saffron.errors import (
+    AbortableError,
+    DeniedError,
+    FencedError,
+    LogError,
+    TooLargeError,
+    UnavailableError,
+    UnwritableError,
+)
 
 _FENCED = frozenset(
     {
@@ -29,6 +37,8 @@ _DENIED = frozenset(
     }
 )
 _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
+_REFUSED = frozenset({KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError.POLICY_VIOLATION})
+"""The topic's settings do not allow the message: it is compacted and the message has no key, for example."""
 _MOVING = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -50,7 +60,9 @@ def translate(error: KafkaException | KafkaError, doing: str, topic: str = "") -
     if is_denied(cause):
         return DeniedError(text)
     if cause.code() in _TOO_LARGE:
-        return TooLargeError(f"{text}; `saffron doctor` names topics whose max.message.bytes is too small", topic)
+        return TooLargeError(f"{text}: `saffron doctor` names topics whose max.message.bytes is too small", topic)
+    if cause.code() in _REFUSED:
+        return UnwritableError(f"{text}: `saffron doctor` names topics whose settings are wrong", topic)
     if cause.code() in _FENCED:
         return FencedError(text)
     if cause.txn_requires_abort():

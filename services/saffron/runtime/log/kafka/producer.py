@@ -11,7 +11,7 @@ import confluent_kafka as ck
 from confluent_kafka import KafkaError, KafkaException
 
 from saffron.counted import counted
-from saffron.errors import DeniedError, LogError, TooLargeError, UnavailableError
+from saffron.errors import DeniedError, LogError, UnavailableError, UnwritableError
 from saffron.runtime.log import Committed, TopicPartition
 from saffron.runtime.log.kafka import librdkafka_settings
 from saffron.runtime.log.kafka.errors import translate
@@ -174,7 +174,7 @@ class KafkaProducer:
             except KafkaException as error:
                 cause = error.args[0]
                 if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
-                    if isinstance(self._failure, DeniedError | TooLargeError):  # the cause
+                    if isinstance(self._failure, DeniedError | UnwritableError):  # the cause
                         self._check()
                     raise translate(error, doing) from error
 
