@@ -13,7 +13,7 @@ import pytest
 
 from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.windowing import service
-from saffron.windowing.hop import Pace
+from saffron.windowing.hop import BlockLimits
 from tests.e2e.simulated import system
 from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, at_rest, blocks, check, close, make_system
 from tests.unit.runtime.world import World
@@ -74,7 +74,7 @@ def test_answers_do_not_depend_on_how_long_compiling_takes(
 
     Warmer.steps = steps
     monkeypatch.setattr(system, "AtOnce", Warmer)
-    monkeypatch.setattr(service, "Pace", partial(Pace, compile_ms=400))
+    monkeypatch.setattr(service, "BlockLimits", partial(BlockLimits, compile_ms=400))
     total: Counter[str] = Counter()
     for seed in range(3):
         world, counts = live(seed, tmp_path / str(seed))
