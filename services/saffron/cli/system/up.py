@@ -88,9 +88,12 @@ def up(
 
 
 def _report(state: SystemState, json: bool) -> None:
-    """Prints the addresses of the running system."""
+    """Prints the addresses of the system, if it runs."""
     if json:
         console.print_json(document(state))
+        return
+    if state.phase != "running":
+        console.say("`saffron status` shows its services")
         return
     console.say(f"ready: Kafka at {state.bootstrap}, topics {state.prefix}*")
     if state.control:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -51,10 +52,13 @@ def batch_of(records: Sequence[Record]) -> RawBatch:
 
 
 def records_of(lines: RawBatch, where: TopicPartition) -> tuple[list[Record], RawBatch]:
-    """The records that the lines of a file stand for, as those of a partition, and their values."""
+    """The records that the lines of a file stand for, as those of a partition, and their values.
+
+    A row of a table that is no message keeps its reason.
+    """
     offsets = lines.offsets.tolist()
     records = [record_in(lines.value(row), where, offset) for row, offset in enumerate(offsets)]
-    return records, batch_of(records)
+    return records, replace(batch_of(records), refused=lines.refused)
 
 
 def record_in(line: bytes, where: TopicPartition, offset: int) -> Record:

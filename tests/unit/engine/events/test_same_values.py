@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -17,10 +18,12 @@ import fastavro
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import saffron
 from saffron.api.source import source_of
 from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.formats.avro import avro_reader
@@ -231,3 +234,27 @@ def test_ts_of_avro_may_be_of_any_year(stored: int, local: str, unit: str) -> No
 def test_a_file_of_another_kind_is_called_by_it(name: str, content: bytes, kind: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: is {kind}, and is read as "):
         list(read_content(name, pa.py_buffer(content + b"\n")))
+
+
+DEFINITION = """
+stream: shop
+sources:
+- topic: orders
+  type: {field: kind}
+  ts: {field: at, format: epoch_ms}
+"""
+
+
+def test_a_row_that_is_no_message_of_a_definition_keeps_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(DEFINITION)
+    (tmp_path / "orders.csv").write_text('kind,at\nA,1\nA,"2\nA,3\nA,4,5\n')
+    days = pa.array([86_400, 5], pa.int32()).view(pa.time32("s"))
+    pq.write_table(pa.table({"kind": ["A", "A"], "at": [1, 2], "day": days}), tmp_path / "orders.parquet")
+    for name, good, why in (("csv", 2, ["a quote is not closed", "has 3 cells"]), ("parquet", 1, ["a time of day is"])):
+        query = "FROM shop PATTERN A a WITHIN 1 ms"
+        results = saffron.replay(query, {"orders": tmp_path / f"orders.{name}"}, stream=tmp_path / "shop.yaml")
+        with pytest.warns(UserWarning, match="bad or late"):
+            assert len(list(results)) == good
+        assert len(results.dead_letters) == len(why)
+        for letter, part in zip(results.dead_letters, why, strict=True):
+            assert part in letter.detail
