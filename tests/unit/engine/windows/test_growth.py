@@ -189,6 +189,14 @@ def test_attributes_beyond_the_limit_are_left_out_and_counted() -> None:
     assert operator.schema is not None
     assert list(operator.schema.kinds) == names[:MAX_ATTRIBUTES]
     assert operator.statistics()["left_out"] == 2
+    more: dict[str, dict[str, str]] = {f"T{number}": {} for number in range(MAX_ATTRIBUTES + 1)}
+    operator.configure(StreamRecord("events", "t", schema=given({"A": {names[-1]: "integer"}, **more})))
+    operator.ingest(batch([{"type": "A", "ts": 10_000, names[-1]: 7}, {"type": "T1000", "ts": 10_001}], 10_000))
+    operator.advance_watermark(END_OF_TIME)
+    assert rows(operator.flush())[-2:] == [
+        {"type": "A", "ts": 10_000, names[-1]: 7},
+        {"type": "T1000", "ts": 10_001},
+    ], "a schema names those that queries need, as the notice of those that were left out says"
 
 
 def given(types: dict[str, dict[str, str]], *, required: tuple[str, ...] = ()) -> dict[str, Any]:

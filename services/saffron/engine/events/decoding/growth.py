@@ -22,24 +22,25 @@ if TYPE_CHECKING:  # these bring NumPy and Numba along, for which no command of 
     from saffron.engine.events.raw import RawBatch
 
 MAX_ATTRIBUTES = 1_000
-"""The most attributes, and the most event types, of a stream. More are left out, and counted."""
+"""The most attributes, and the most event types, that a stream has of its events. More are left out, and counted; a
+given schema may name them."""
 
 
 def joined(schema: Schema, other: Schema) -> Schema:
     """The least version that covers both; `schema` itself where the other one adds nothing.
 
     What stands in `schema` keeps its place, what the other adds comes behind. Of kinds without a join that of `schema`
-    stays. Attributes and types beyond MAX_ATTRIBUTES are left out.
+    stays. Attributes and types beyond MAX_ATTRIBUTES are left out, unless `other` is a given schema.
     """
     kinds = dict(schema.kinds)
     for name, kind in other.kinds.items():
         if name in kinds:
             kinds[name] = widened(kinds[name], kind) or kinds[name]
-        elif len(kinds) < MAX_ATTRIBUTES:
+        elif other.given or len(kinds) < MAX_ATTRIBUTES:
             kinds[name] = kind
     types = dict(schema.types)
     for name, attributes in other.types.items():
-        if name in types or len(types) < MAX_ATTRIBUTES:
+        if name in types or other.given or len(types) < MAX_ATTRIBUTES:
             own = dict.fromkeys(types.get(name, ()))
             types[name] = tuple({**own, **dict.fromkeys(one for one in attributes if one in kinds)})
     if kinds == schema.kinds and types == schema.types:
