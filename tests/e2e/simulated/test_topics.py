@@ -423,7 +423,7 @@ def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
 
 
 def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_until_it_begins_anew(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     living = Living(tmp_path)
     topic = f"t.{OTHER}"
@@ -436,7 +436,8 @@ def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_unti
     living.back("shedder")
     living.send("AB", "z", topic=topic)
     living.send("AB", "well")
-    living.settle(300)
+    living.settle(2_000)
+    assert sum("are missing before" in record.message for record in caplog.records) == 1, "it is told once"
     assert living.pairs() == ["well"]
     (trouble,) = living.troubles("shedder")
     what, _, fix = trouble.rpartition(": ")
