@@ -15,7 +15,6 @@ from saffron.engine.kernels import jit
 from saffron.engine.windows.dead_letters import REASONS, DeadLetter
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.status import QueryStatus
-from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.writing import letter_message
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.input_report import InputReport
@@ -139,16 +138,14 @@ class WindowingService:
     # ------------------------------------------------------------ wiring
 
     def topics(self) -> Sequence[str]:
-        """The sources whose internal topics exist; none before the control topics are read."""
+        """The sources, also those that are missing, which the shell tells; none before the control topics are read."""
         if self._control.caught_up and self._sources_version != self._control.version:
             self._health.done("queries")
             self._health.done("start")
             self._sources_version = self._control.version
-            sources = self._control.sources
-            wanted = [t for t, s in sources.items() if s == DEFAULT_STREAM or self._exists(self._control.stream_at(t))]
-            self._sources = tuple(sorted(wanted))
+            self._sources = tuple(sorted(self._control.sources))
             self._silent_streams = tuple(
-                self._silent_stream(topic) for topic in wanted if self._control.stream_at(topic).silence
+                self._silent_stream(topic) for topic in self._sources if self._control.stream_at(topic).silence
             )
         return self._sources
 
@@ -204,13 +201,6 @@ class WindowingService:
         self._windowing_metrics.sent(where, block, now_ms)
 
     # ------------------------------------------------------------ inside
-
-    def _exists(self, record: StreamRecord) -> bool:
-        topics = (record.topic, self._topics.windows_of(record.stem))
-        missing = [topic for topic in topics if self._log.partitions(topic) is None]
-        if missing:
-            _LOG.error("stream %s: topic %s is missing; `saffron stream add` creates it", record.name, missing[0])
-        return not missing
 
     def _send_letters(self, where: TopicPartition, topic: str, letters: list[DeadLetter]) -> None:
         """Sends dead letters and waits for the acknowledgement, before the block that passes their records is

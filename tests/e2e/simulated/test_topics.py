@@ -356,6 +356,33 @@ def test_a_source_that_is_made_anew_is_routed_from_its_beginning(tmp_path: Path,
     ]
 
 
+@pytest.mark.parametrize("topic", [f"t.{OTHER}", f"t.{OTHER}.windows", f"t.{OTHER}.admitted"])
+@pytest.mark.parametrize("how", ["there", "dead"])
+def test_a_topic_that_is_missing_is_told_also_after_a_restart(tmp_path: Path, how: str, topic: str) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "x", topic=f"t.{OTHER}")
+    living.settle()
+    living.broker.delete(topic)
+    for name in ALL if how == "dead" else ():
+        living.away(name, "dead")
+        living.back(name)
+    living.settle(700)
+    troubles = {trouble for name in ALL for trouble in living.troubles(name)}
+    assert any(trouble.startswith(f"topic {topic} is not there") for trouble in troubles)
+    assert not any("ended" in one for one in living.world.history)
+    living.send("AB", "well")
+    living.settle()
+    assert living.pairs() == ["well"]
+    if topic == f"t.{OTHER}":
+        living.make_topic(topic, 1)
+    else:
+        living.begin_anew(OTHER)
+    living.send("AB", "y", topic=f"t.{OTHER}")
+    living.settle(700)
+    assert living.pairs(OTHER)[-1] == "y"
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+
+
 @pytest.mark.parametrize("service", ["shedder", "matcher"])
 def test_an_inner_topic_that_is_made_anew_stops_its_stream_and_is_told(tmp_path: Path, service: str) -> None:
     living = Living(tmp_path)

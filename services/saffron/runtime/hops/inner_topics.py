@@ -18,7 +18,7 @@ def ensure_partition(log: Log, source: str, topic: str, partition: int) -> None:
     """
     have = log.partitions(topic)
     if have is None:
-        raise StreamError(f"topic {topic} is not there: make it again, or remove its stream")
+        raise StreamError(f"topic {topic} is not there: saffron stream remove, saffron stream add")
     if have > partition:
         return
     count = max(partition + 1, log.partitions(source) or 0)

@@ -59,7 +59,8 @@ class TopicWatch:
 
     def troubles_with(self, others: Iterable[str | None]) -> list[str]:
         """Obstacles that only the user can remove: topics that are missing, and those of `others`; each once."""
-        missing = (f"topic {topic} is not there: make it again, or remove its stream" for topic in self._missing)
+        fix = "make it again, or remove its stream" if self._sources else "saffron stream remove, saffron stream add"
+        missing = (f"topic {topic} is not there: {fix}" for topic in self._missing)
         return sorted({*missing, *(trouble for trouble in others if trouble is not None)})
 
     def partitions(self, topic: str) -> int:
