@@ -138,7 +138,7 @@ class WindowingService:
     # ------------------------------------------------------------ wiring
 
     def topics(self) -> Sequence[str]:
-        """The sources of all streams; none before the control topics are read."""
+        """The sources, also those that are missing, which the shell tells; none before the control topics are read."""
         if self._control.caught_up and self._sources_version != self._control.version:
             self._health.done("queries")
             self._health.done("start")

@@ -9,13 +9,21 @@ import itertools
 import signal
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import confluent_kafka
 import orjson
 import pytest
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    ResourceType,
+)
 
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.inspect import Inspector
@@ -73,6 +81,15 @@ class Living:
             kinds |= {incident["kind"] for row in rows for incident in row["incidents"]}
         consumer.close()
         return kinds
+
+    def has_logged(self, text: str) -> bool:
+        """True if a service has."""
+        return any(text in path.read_text(errors="replace") for path in self.system.directory.glob("*.log"))
+
+    def configure(self, topic: str, name: str, value: str) -> None:
+        setting = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[setting])
+        self.admin.incremental_alter_configs([resource])[resource].result()
 
     def delete_group(self, group: str) -> None:
         self.admin.delete_consumer_groups([group])[group].result()
@@ -150,6 +167,23 @@ def test_topics_grow_are_trimmed_and_made_anew_and_groups_are_deleted(living: Li
     more = [f"more{number:02}" for number in range(24)]
     living.send(*more)  # beyond the old position, before the next of the checks that are made once a second
     living.wait("first", "second", "third", "added", "kept", *anew, *more)
+
+
+def test_topics_that_refuse_what_is_written_end_no_service_and_lose_nothing(living: Living) -> None:
+    system, sent = living.system, ["first"]
+    living.send(*sent)
+    living.wait(*sent)
+    for topic, name, refusing, usual in (
+        (system.topics.windows_of("events"), "cleanup.policy", "compact", "delete"),
+        (system.topics.complex_events, "max.message.bytes", "100", "16777216"),
+    ):
+        living.configure(topic, name, refusing)
+        sent.append(topic)
+        living.send(topic)
+        system.wait(partial(living.has_logged, f"delivering to {topic}/0: "), PATIENCE_S, "it was not told")
+        living.configure(topic, name, usual)
+        living.wait(*sent)
+    assert not living.has_logged("starting again")
 
 
 def test_a_topic_of_the_users_own_keeps_messages_of_the_past(broker: str, prefix: str) -> None:

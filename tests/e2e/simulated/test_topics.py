@@ -238,28 +238,6 @@ def test_a_topic_that_is_gone_is_waited_for(tmp_path: Path, how: str) -> None:
     assert living.troubles("windowing") == []
 
 
-@pytest.mark.parametrize("inner", [False, True])
-def test_a_process_that_starts_without_a_stream_s_topic_says_so_and_waits_for_it(tmp_path: Path, inner: bool) -> None:
-    living = Living(tmp_path)
-    living.away("windowing", "dead")
-    topic = TOPICS.windows_of(OTHER) if inner else f"t.{OTHER}"
-    living.broker.delete(topic)
-    living.back("windowing")
-    living.send("AB", "x")
-    living.settle(700)
-    assert living.pairs() == ["x"], "the other streams go on"
-    assert living.troubles("windowing") == [f"topic {topic} is not there: make it again, or remove its stream"]
-    living.broker.create(
-        next(
-            one for one in (*stream_topics("t.", OTHER, 1), topic_files()["events"].spec(topic, 1)) if one.name == topic
-        )
-    )
-    living.settle(700)
-    assert living.troubles("windowing") == []
-    if not inner:  # what an inner topic held is lost with it
-        living.others_go_on()
-
-
 @pytest.mark.parametrize("how", ["there", "dead"])
 def test_a_stream_that_cannot_be_read_holds_up_no_other(tmp_path: Path, how: str) -> None:
     living = Living(tmp_path)
@@ -399,6 +377,33 @@ def test_a_source_that_is_made_anew_is_routed_from_its_beginning(tmp_path: Path,
     ]
 
 
+@pytest.mark.parametrize("topic", [f"t.{OTHER}", f"t.{OTHER}.windows", f"t.{OTHER}.admitted"])
+@pytest.mark.parametrize("how", ["there", "dead"])
+def test_a_topic_that_is_missing_is_told_also_after_a_restart(tmp_path: Path, how: str, topic: str) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "x", topic=f"t.{OTHER}")
+    living.settle()
+    living.broker.delete(topic)
+    for name in ALL if how == "dead" else ():
+        living.away(name, "dead")
+        living.back(name)
+    living.settle(700)
+    troubles = {trouble for name in ALL for trouble in living.troubles(name)}
+    assert any(trouble.startswith(f"topic {topic} is not there") for trouble in troubles)
+    assert not any("ended" in one for one in living.world.history)
+    living.send("AB", "well")
+    living.settle()
+    assert living.pairs() == ["well"]
+    if topic == f"t.{OTHER}":
+        living.make_topic(topic, 1)
+    else:
+        living.begin_anew(OTHER)
+    living.send("AB", "y", topic=f"t.{OTHER}")
+    living.settle(700)
+    assert living.pairs(OTHER)[-1] == "y"
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+
+
 @pytest.mark.parametrize("service", ["shedder", "matcher"])
 def test_an_inner_topic_that_is_made_anew_stops_its_stream_and_is_told(tmp_path: Path, service: str) -> None:
     living = Living(tmp_path)
@@ -466,7 +471,7 @@ def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
 
 
 def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_until_it_begins_anew(
-    tmp_path: Path,
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     living = Living(tmp_path)
     topic = f"t.{OTHER}"
@@ -479,7 +484,8 @@ def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_unti
     living.back("shedder")
     living.send("AB", "z", topic=topic)
     living.send("AB", "well")
-    living.settle(300)
+    living.settle(2_000)
+    assert sum("are missing before" in record.message for record in caplog.records) == 1, "it is told once"
     assert living.pairs() == ["well"]
     (trouble,) = living.troubles("shedder")
     what, _, fix = trouble.rpartition(": ")

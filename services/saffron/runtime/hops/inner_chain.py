@@ -17,7 +17,6 @@ from saffron.runtime.hops.inner_topics import ensure_partition
 from saffron.runtime.hops.ownership import ClaimState, Ownership
 from saffron.runtime.hops.when_written import Report, WhenWritten
 from saffron.runtime.log import Consumer, Log, OutOfRange, Producer, TopicPartition
-from saffron.runtime.log.topic_watch import missing_topic
 from saffron.runtime.process.step_clock import StepClock
 from saffron.runtime.telemetry.metric_names import BLOCKS
 
@@ -33,7 +32,7 @@ class Member:
 
     `producer`: replaced after a send with unknown outcome. `failures`: producers replaced in a row without a block
     written. `nonce`: returns 32 hex digits, different at each call. `retry_ms`: wait after a claim was lost. `report`:
-    adds to counters.
+    adds to counters. `missing`: says how a missing input topic is made good.
     """
 
     log: Log
@@ -43,6 +42,7 @@ class Member:
     nonce: Callable[[], str]
     retry_ms: int
     report: Report
+    missing: Callable[[str], str]
     clock: StepClock = field(default_factory=StepClock)
     failures: int = 0
 
@@ -70,7 +70,7 @@ class InnerChain:
         self._member = member
         self._ownership: Ownership | None = None
         self._retry_at = 0
-        self._refused = False
+        self._until_written = False
         self._claimed_at = 0
         self._sent = 0
         self._flow = Flow(member.consumer, where)
@@ -115,9 +115,8 @@ class InnerChain:
             self.hop.records_lost(found.wanted, found.first, now_ms)
 
     def refused(self, error: UnwritableError, now_ms: int) -> None:
-        """Stands until a block is written: the output does not take what was sent to it."""
+        """Stands, since the output does not take what was sent to it."""
         self._stand(error, now_ms)
-        self._refused = True
 
     def write_rest(self) -> None:
         """Writes all blocks that are possible."""
@@ -155,7 +154,8 @@ class InnerChain:
         if self.trouble is None:
             _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
         self.release(now_ms + _TROUBLE_MS)
-        self.trouble, self._refused = str(error), False
+        # A start of the hop does not show that these are gone, only a block does.
+        self.trouble, self._until_written = str(error), isinstance(error, GapError | UnwritableError)
 
     def _advance(self, now_ms: int) -> bool:
         ownership = self._ownership
@@ -163,8 +163,8 @@ class InnerChain:
             return self._claim(now_ms)
         moved = ownership.step()
         self._when_written.written_while(lambda mark: mark.claim == ownership.claim and mark.number <= ownership.landed)
-        if self._refused and ownership.landed:
-            self.trouble, self._refused = None, False
+        if self._until_written and ownership.landed:
+            self.trouble, self._until_written = None, False
         if ownership.state is ClaimState.LOST:
             self.release(now_ms + self._member.retry_ms)
             return True
@@ -211,12 +211,12 @@ class InnerChain:
         self._when_written.settle(lambda mark: mark.claim in reached and mark.reach <= reached[mark.claim])
         state = member.log.describe([topic]).get(topic)
         if state is None:
-            raise StreamError(missing_topic(topic))
+            raise StreamError(member.missing(topic))
         state.require(self.where)
         found = InputPartition(state, *member.consumer.watermarks(self.where), restored_at)
         member.consumer.seek(self.where, hop.begin(found, now_ms))
         self.hop, self._sent = hop, 0
-        if not self._refused:
+        if not self._until_written:
             self.trouble = None
         self._flow.pause(not hop.accepts_input)
 

@@ -43,12 +43,13 @@ class InnerHop:
         self._wiring = wiring
         # Producers of events may use transactions: aborted records must not be read.
         self._consumer = log.consumer(group, committed_only=True)
-        self._member = Member(log, self._consumer, log.producer(), wiring, nonce, retry_ms, report)
+        self._watch = watch or TopicWatch(log)
+        producer, missing = log.producer(), self._watch.trouble_of
+        self._member = Member(log, self._consumer, producer, wiring, nonce, retry_ms, report, missing)
         self._topics: tuple[str, ...] = ()
         self.chains: dict[TopicPartition, InnerChain] = {}
         self.rebalances = 0
         self._waited_ms = 0.0
-        self._watch = watch or TopicWatch(log)
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
         """One round over all chains; True if any made progress. Waits up to `wait` seconds for input when idle."""

@@ -19,7 +19,7 @@ def ensure_partition(log: Log, source: str, topic: str, partition: int) -> None:
     """
     have = log.partitions(topic)
     if have is None:
-        raise StreamError(missing_topic(topic))
+        raise StreamError(missing_topic(topic, is_source=False))
     if have > partition:
         return
     count = max(partition + 1, log.partitions(source) or 0)

@@ -24,8 +24,8 @@ class RetryState:
 
     `drop`: clears the chain's state and pauses its input. `retry_ms`: delay after being fenced. `blame`: whether the
     chain goes on without what the broker refuses. `retry_at`: earliest time of the next take-over (ms). `trouble`: the
-    obstacle, or None; other chains continue. `refused`: the obstacle is a topic that could not be written, and only
-    what is written shows that it can be.
+    obstacle, or None; other chains continue. `until_written`: a take-over does not show that it is gone, only a
+    transaction does.
     """
 
     where: TopicPartition
@@ -34,7 +34,7 @@ class RetryState:
     blame: Callable[[LogError], bool] = lambda error: False
     retry_at: int = 0
     trouble: str | None = None
-    refused: bool = False
+    until_written: bool = False
 
     def run(self, now_ms: int, act: Callable[[int], bool]) -> bool:
         """The result of `act(now_ms)`; True where it failed and the state was dropped.
@@ -43,7 +43,7 @@ class RetryState:
         """
         try:
             moved = act(now_ms)
-            if not self.refused:
+            if not self.until_written:
                 self.trouble = None
             return moved
         except (StreamError, GapError) as error:
@@ -57,7 +57,6 @@ class RetryState:
                 if isinstance(error, DeniedError):
                     raise
                 self._stand(error, now_ms)
-                self.refused = True
                 return True
             _LOG.warning("%s/%d: %s; taking over again", self.where.topic, self.where.partition, error)
             self._drop_until(now_ms + _UNKNOWN_OUTCOME_MS)
@@ -65,13 +64,13 @@ class RetryState:
 
     def written(self) -> None:
         """A transaction was committed."""
-        if self.refused:
-            self.trouble, self.refused = None, False
+        if self.until_written:
+            self.trouble, self.until_written = None, False
 
     def _stand(self, error: LogError, now_ms: int) -> None:
         if self.trouble is None:
             _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
-        self.trouble, self.refused = str(error), False
+        self.trouble, self.until_written = str(error), isinstance(error, GapError | UnwritableError)
         self._drop_until(now_ms + _TROUBLE_MS)
 
     def _drop_until(self, at: int) -> None:

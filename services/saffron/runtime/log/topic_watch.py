@@ -59,8 +59,12 @@ class TopicWatch:
 
     def troubles_with(self, others: Iterable[str | None]) -> list[str]:
         """Obstacles that only the user can remove: topics that are missing, and those of `others`; each once."""
-        missing = map(missing_topic, self._missing)
+        missing = map(self.trouble_of, self._missing)
         return sorted({*missing, *(trouble for trouble in others if trouble is not None)})
+
+    def trouble_of(self, topic: str) -> str:
+        """The obstacle of a topic that does not exist, and how to end it."""
+        return missing_topic(topic, is_source=self._sources)
 
     def partitions(self, topic: str) -> int:
         """Number of partitions at the last check; 0: unknown."""
@@ -85,6 +89,7 @@ class TopicWatch:
         return changed
 
 
-def missing_topic(topic: str) -> str:
-    """The obstacle of a topic that does not exist, and how to end it."""
-    return f"topic {topic} is not there: make it again, or remove its stream"
+def missing_topic(topic: str, *, is_source: bool) -> str:
+    """The obstacle of a topic that does not exist, a stream's source or one of Saffron's own, and how to end it."""
+    fix = "make it again, or remove its stream" if is_source else "saffron stream remove, saffron stream add"
+    return f"topic {topic} is not there: {fix}"

@@ -172,7 +172,7 @@ class Router:
         if record.source is not None and source is None:
             needed.append(self._settings.prefix + record.source)
         if missing := [topic for topic in needed if self._log.partitions(topic) is None]:
-            self._missing[record.name] = trouble = missing_topic(missing[0])
+            self._missing[record.name] = trouble = missing_topic(missing[0], is_source=True)
             if before.get(record.name) != trouble:
                 _LOG.error("stream %s: %s", record.name, trouble)
             return False

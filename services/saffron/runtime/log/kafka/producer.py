@@ -174,6 +174,8 @@ class KafkaProducer:
             except KafkaException as error:
                 cause = error.args[0]
                 if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
+                    with contextlib.suppress(KafkaException):
+                        self._producer.poll(0)  # the delivery callback names the topic, and may not have run yet
                     if isinstance(self._failure, DeniedError | UnwritableError):  # the cause
                         self._check()
                     raise translate(error, doing) from error
