@@ -93,7 +93,7 @@ def check(
     """
     if len(text) > MOST_CHARACTERS:
         raise Refused(413, "size", f"the query has {len(text)} characters; at most {MOST_CHARACTERS} are taken")
-    plan = _compile(text, None, name or "")
+    plan = compiled(text, None, name or "")
     if not plan.name:
         raise Refused(400, "name", 'the query has no name: begin it with QUERY NAME, or give "name" in the request')
     if not is_name(plan.name):
@@ -109,7 +109,7 @@ def check(
     others = {other: one for other, one in queries.items() if other != plan.name}
     try:
         schema = streams.schema(record)
-        standing_beside = standing_plans(_compile, others, schema, plan.stream)
+        standing_beside = standing_plans(compiled, others, schema, plan.stream)
         found = bound_beside(_bound, text, schema, plan.name, standing_beside)
     except QueryError:
         raise
@@ -147,7 +147,8 @@ def _require_publishable(plan: Plan, text: str, streams: KnownStreams, queries: 
         )
 
 
-def _compile(text: str, schema: Schema | None, name: str) -> Plan:
+def compiled(text: str, schema: Schema | None, name: str) -> Plan:
+    """The plan of a query as the services make it. QueryError: it is wrong, or has no place in the schema."""
     return _bound(text, schema, name).plan
 
 

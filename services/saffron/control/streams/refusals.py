@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.control.checks import Refused
+from saffron.control.checks import Refused, compiled
 from saffron.control.streams.add_command import add_command
 from saffron.control.streams.change import StreamChange, StreamContext, require_free
 from saffron.counted import counted
 from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.errors import SchemaError
+from saffron.engine.operators.composition import bound, makers_first, standing_plans
+from saffron.errors import QueryError, SaffronError, SchemaError
+from saffron.language.plan.plan import Plan
 from saffron.language.syntax.delivery import made
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
@@ -84,6 +86,7 @@ def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext
     of_events = now.schema(replace(before, schema=None))
     if (contradiction := _contradiction(of_events, given)) is not None:
         raise Refused(409, "schema", f"stream {before.name!r}: {contradiction}. " + _other_schema(before, now))
+    _refuse_left_behind(before, given, now)
     if before.schema is None or _contradiction(of_events, from_json_schema(before.schema)) is not None:
         return  # one that contradicts the events is not in force
     if lost := narrowed(from_json_schema(before.schema), given):
@@ -108,6 +111,26 @@ def _refuse_made(before: StreamRecord, given: Schema, now: StreamContext) -> Non
                 f"query {name!r} makes the events of type {made_type!r} of stream {before.name!r} (INTO): leave the "
                 f"type out of the schema, or remove the query first (`saffron query remove {name}`)",
             )
+
+
+def _refuse_left_behind(before: StreamRecord, given: Schema, now: StreamContext) -> None:
+    """Refused: a standing query waits for names that no event has had yet, and that the new schema does not have."""
+    known = now.schema(before)
+    if known is None:
+        return
+    standing = standing_plans(compiled, now.queries, known, before.name)
+    plans: dict[str, Plan] = {}
+    for name in makers_first(compiled, {name: now.queries[name] for name in standing}):
+        try:
+            plans[name] = bound(compiled, now.queries[name], given_anew(known, given), name, plans)
+        except SaffronError as error:
+            why = error.message if isinstance(error, QueryError) else str(error)
+            raise Refused(
+                409,
+                "schema",
+                f"query {name!r} of stream {before.name!r} does not fit the new schema: {why}. Name what it "
+                f"reads in the schema, or remove the query first (`saffron query remove {name}`)",
+            ) from error
 
 
 def _contradiction(of_events: Schema | None, given: Schema) -> SchemaError | None:

@@ -293,9 +293,9 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
         adopt: Any = runs.adopt
         if standing.failure:
             runs.close()
-        elif fresh is None:  # the schema has no room for it: it goes on as it is
-            standing.refusal, standing.foreign = "", False
+        elif fresh is None:
             standing.runs, standing.derived = runs, derived
+            self._require_room(standing)
         elif type(fresh) is type(runs) and adopt(fresh):
             standing.runs = runs
         else:

@@ -30,7 +30,7 @@ from saffron.engine.operators.operator import History, State
 from saffron.engine.operators.read_columns import ReadColumns
 from saffron.engine.operators.results import OrderedResults
 from saffron.engine.operators.standing import Compiler, StandingQuery, Status, compile_text
-from saffron.errors import SaffronError
+from saffron.errors import SaffronError, SchemaError
 from saffron.language.plan.plan import Plan
 from saffron.schema.schema import Schema
 
@@ -160,6 +160,7 @@ class QueryOperator(EngineHooks[S, R]):
                 if not standing.failure:
                     self._bind(standing)
                 with self._step(standing, RESTORING):
+                    self._require_room(standing)
                     self._restore(standing.name, standing.runs, own)
         self._settled()
 
@@ -263,6 +264,15 @@ class QueryOperator(EngineHooks[S, R]):
             except SaffronError as error:
                 standing.foreign = self._is_foreign(standing)
                 standing.refusal = "" if standing.foreign else str(error)
+
+    @staticmethod
+    def _require_room(standing: S) -> None:
+        """SchemaError: a query that was in force does not bind to the schema any more. It fails, since columns may have
+        other kinds than those that its runs were made for.
+        """
+        if standing.refusal:
+            why, standing.refusal = standing.refusal, ""
+            raise SchemaError(f"the stream's schema has no place for it: {why.removeprefix('query error: ')}")
 
     def _is_foreign(self, standing: S) -> bool:
         """True if a query that does not bind is another engine's, which may know types that this one does not."""

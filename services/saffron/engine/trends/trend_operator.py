@@ -231,8 +231,9 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         standing.runs = None
         self._bind(standing)
         fresh = standing.runs
-        if standing.refusal:  # the schema has no room for it: it goes on as it is
-            standing.refusal, standing.runs = "", runs
+        if standing.refusal:
+            standing.runs = runs
+            self._require_room(standing)
         elif fresh is None:  # it has failed
             runs.leave()
         else:

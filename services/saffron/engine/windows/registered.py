@@ -150,7 +150,8 @@ class QueriesInForce:
     def bind(self, schema: Schema, position: int) -> Change:
         """A schema, or the next version of it: bind all that waits for one; what does not fit is removed again.
 
-        A query that is bound already is bound anew; it goes on as it is if the version has no room for it.
+        A query that is bound already is bound anew. If the version has no place for it, it keeps its plan until its
+        engine reports that it has failed. The engine knows better: it remembers the types that removed queries made.
         """
         change = Change()
         texts = {name: query.text for name, query in self.queries.items() if not query.failure}
@@ -168,7 +169,7 @@ class QueriesInForce:
         for query in self.queries.values():
             try:
                 plan = None if query.failure else self.plan(query.name, query.text, schema)
-            except Exception as error:  # it is rejected, or fails, when it is bound; or goes on as it is
+            except Exception as error:  # it is rejected, or fails, when it is bound
                 if not is_of_query(error):
                     raise
                 continue
@@ -192,7 +193,7 @@ class QueriesInForce:
                 query.plan, query.bound, query.later = before.plan, True, before.later
                 query.schema, query.unseen = before.schema, before.unseen
                 if schema is not None and schema != before.schema and not query.failure:
-                    self._bind(query, schema, 0, Change())  # it goes on as it is where that fails, as in `bind`
+                    self._bind(query, schema, 0, Change())  # it keeps its plan where that fails, as in `bind`
             elif self._bind(query, None, 0, Change()) and schema is not None:
                 # A query that reads a type which no query makes any more stays as it was bound.
                 query.bound = self._bind(query, schema, 0, Change()) or isinstance(query.plan, MatchPlan)
