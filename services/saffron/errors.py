@@ -130,7 +130,7 @@ class DeniedError(LogError):
 
 
 class UnwritableError(LogError):
-    """A topic does not take what is written to it, until somebody changes its settings. Others go on.
+    """A topic takes nothing, until somebody changes its settings or grants the right. Others go on.
 
     `topic`: its full name, if known.
     """

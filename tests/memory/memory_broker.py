@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from saffron.counted import counted
-from saffron.errors import AbortableError, DeniedError, FencedError, LogError, TooLargeError, UnwritableError
+from saffron.errors import AbortableError, FencedError, LogError, TooLargeError, UnwritableError
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from tests.memory.memory_groups import Group
 
@@ -93,7 +93,7 @@ class Wire:
 class MemoryBroker:
     """The cluster. `clock` gives ms; `session_timeout` and `transaction_timeout` are in ms.
 
-    `unwritable`: topics to which nobody has the right to write.
+    `unwritable`, `unreadable`: topics that nobody has the right to write, or to read.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class MemoryBroker:
         self.topics: dict[str, list[PartitionLog]] = {}
         self.ids: dict[str, str] = {}
         self.unwritable: set[str] = set()
+        self.unreadable: set[str] = set()
         self.configs: dict[str, Mapping[str, str]] = {}
         self.epochs: dict[str, Epoch] = {}
         self.groups: dict[str, Group] = {}
@@ -162,10 +163,10 @@ class MemoryBroker:
             ) from None
 
     def require_taken(self, where: TopicPartition, record: Record) -> None:
-        """DeniedError, UnwritableError: the topic does not take this record."""
+        """UnwritableError: the topic does not take this record."""
         self.partition(where)
         if where.topic in self.unwritable:
-            raise DeniedError(f"sending to {where.topic}/{where.partition}: there is no right to write")
+            raise UnwritableError(f"sending to {where.topic}/{where.partition}: there is no right", where.topic)
         if record.key is None and self.configs[where.topic].get("cleanup.policy") == "compact":
             raise UnwritableError(f"sending to {where.topic}/{where.partition}: a record without a key", where.topic)
         most = self.configs[where.topic].get("max.message.bytes")

@@ -7,7 +7,7 @@ more, its sessions and transactions run out on the clock, its records still on t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -215,6 +215,9 @@ class MemoryConsumer:
         out_of_range, self._out_of_range = self._out_of_range, {}
         return out_of_range
 
+    def denied(self) -> Collection[str]:
+        return self._broker.unreadable & set(self._topics)
+
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.update(partitions)
 
@@ -266,7 +269,8 @@ class MemoryConsumer:
             self._serve_group(*self._callbacks)
         found: list[Record] = []
         for where in sorted(self._positions):
-            if where in self._paused or len(found) >= max_records or not self._broker.has(where):
+            closed = where in self._paused or where.topic in self._broker.unreadable
+            if closed or len(found) >= max_records or not self._broker.has(where):
                 continue
             log = self._broker.partition(where)
             if not log.low <= self._positions[where] <= log.high:

@@ -235,3 +235,49 @@ def test_a_transaction_that_the_broker_refuses_names_the_topic_of_publish(guarde
         assert sent("small", b"x") == "committed"
     finally:
         log.close()
+
+
+@pytest.mark.parametrize("seen", [False, True], ids=["not even seen", "seen"])
+def test_a_subscribed_topic_that_may_not_be_read_is_named_and_the_others_are_read(guarded: Guarded, seen: bool) -> None:
+    admin = AdminClient({"bootstrap.servers": guarded.open})
+    user = f"reader{seen:d}"
+    guest = Settings(bootstrap=guarded.users, security="sasl_plaintext", kafka=_UNSECURED.replace("=admin", f"={user}"))
+    topics = [f"free{seen:d}", f"closed{seen:d}"]
+    owner = KafkaLog(Cluster(guarded.open))
+    owner.create_topics([TopicSpec(topic, 1, {}) for topic in topics])
+
+    def right(kind: ResourceType, name: str, operation: AclOperation) -> AclBinding:
+        pattern = kind, name, ResourcePatternType.LITERAL
+        return AclBinding(*pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
+
+    def allow(*rights: AclBinding) -> None:
+        for done in admin.create_acls(list(rights)).values():
+            done.result()
+
+    to_read = right(ResourceType.TOPIC, topics[1], AclOperation.READ)
+    allow(
+        right(ResourceType.TOPIC, topics[0], AclOperation.READ), right(ResourceType.GROUP, user, AclOperation.READ),
+        *([right(ResourceType.TOPIC, topics[1], AclOperation.DESCRIBE)] if seen else []),
+    )  # fmt: skip
+    producer = owner.producer()
+    log = connect(guest)
+    consumer = log.consumer(user, committed_only=True)
+    consumer.subscribe(topics, lambda _: None, lambda _: None, lambda _: None)
+    found: list[str] = []
+
+    def read(*wanted: str) -> bool:
+        found.extend(record.topic for record in consumer.poll(10, 0.05))
+        return set(wanted) <= set(found)
+
+    try:
+        for topic in topics:
+            producer.send(topic, 0, b"x")
+        producer.flush(10)
+        until(lambda: read(topics[0]) and consumer.denied() == {topics[1]})
+        assert topics[1] not in found
+        allow(to_read)
+        until(lambda: read(*topics) and not consumer.denied())
+    finally:
+        log.close()
+        producer.close()
+        owner.close()

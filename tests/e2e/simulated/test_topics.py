@@ -499,7 +499,7 @@ def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_unti
 COMPACT, SMALL = {"cleanup.policy": "compact"}, {"max.message.bytes": "20"}
 
 
-@pytest.mark.parametrize("settings", [COMPACT, SMALL], ids=["compacted", "for small messages only"])
+@pytest.mark.parametrize("settings", [COMPACT, SMALL, {}], ids=["compacted", "for small messages only", "denied"])
 @pytest.mark.parametrize("topic", ["t.by_k", "t.by_k.windows", "t.by_k.admitted"])
 def test_a_topic_that_refuses_what_is_written_stops_its_stream_alone_until_it_is_mended(
     tmp_path: Path, topic: str, settings: dict[str, str]
@@ -511,6 +511,8 @@ def test_a_topic_that_refuses_what_is_written_stops_its_stream_alone_until_it_is
     living.settle(300)
     as_made = living.broker.configs[topic]
     living.broker.configs[topic] = {**as_made, **settings}
+    if not settings:
+        living.broker.unwritable.add(topic)
     for key in ("x", "y"):
         living.send("AB", key)
         living.settle(700)
@@ -519,10 +521,35 @@ def test_a_topic_that_refuses_what_is_written_stops_its_stream_alone_until_it_is
     (trouble,) = living.troubles(service)
     assert topic in trouble
     living.broker.configs[topic] = as_made
+    living.broker.unwritable.clear()
     living.settle(700)
     living.send("AB", "last", "end")
     living.settle(300)
     assert living.pairs("by_k")[:5] == ["before", "next", "x", "y", "last"]
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+    assert not any("ended" in one for one in living.world.history)
+
+
+@pytest.mark.parametrize("how", ["there", "dead"])
+@pytest.mark.parametrize("topic", [f"t.{OTHER}", f"t.{OTHER}.windows", f"t.{OTHER}.admitted"])
+def test_a_topic_that_may_not_be_read_holds_up_its_stream_alone(tmp_path: Path, topic: str, how: str) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "x", topic=f"t.{OTHER}")
+    living.settle(300)
+    living.broker.unreadable.add(topic)
+    for name in ALL if how == "dead" else ():
+        living.away(name, "dead")
+        living.back(name)
+    living.send("AB", "y", topic=f"t.{OTHER}")
+    living.send("AB", "well")
+    living.settle(700)
+    troubles = [trouble for name in ALL for trouble in living.troubles(name)]
+    assert troubles == [f"topic {topic} may not be read: grant READ on it, or remove its stream"]
+    assert (living.pairs(), living.pairs(OTHER)) == (["well"], ["x"])
+    living.broker.unreadable.clear()
+    living.send("AB", "z", topic=f"t.{OTHER}")
+    living.settle(700)
+    assert living.pairs(OTHER) == ["x", "y", "z"]
     assert [living.troubles(name) for name in ALL] == [[], [], []]
     assert not any("ended" in one for one in living.world.history)
 

@@ -17,7 +17,10 @@ def ensure_partition(log: Log, source: str, topic: str, partition: int) -> None:
     Where it is missing, partitions are added until `topic` has as many as `source`. StreamError: the topic does not
     exist, or the broker denies the change.
     """
-    have = log.partitions(topic)
+    try:
+        have = log.partitions(topic)
+    except DeniedError as error:
+        raise StreamError(f"{error}: grant READ and WRITE on it") from error
     if have is None:
         raise StreamError(missing_topic(topic, is_source=False))
     if have > partition:

@@ -93,7 +93,7 @@ class LastHop(Generic[C]):
     @property
     def troubles(self) -> list[str]:
         """Obstacles that only the user can remove, for all chains and topics."""
-        return self._watch.troubles_with(chain.trouble for chain in self.chains.values())
+        return self._watch.troubles_with((chain.trouble for chain in self.chains.values()), self._consumer.denied())
 
     @property
     def waited_ms(self) -> float:

@@ -5,7 +5,7 @@ Nothing outside `runtime` depends on the implementation. One set of contract tes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -131,6 +131,13 @@ class Consumer(Protocol):
 
     def out_of_range(self) -> Mapping[TopicPartition, OutOfRange]:
         """Positions without a record since the last call. No record of these partitions was returned yet."""
+
+    def denied(self) -> Collection[str]:
+        """Topics of the subscription that the user may not read. Others are read meanwhile.
+
+        A topic is named until it is read again. (A partition that is assigned by hand and may not be read raises
+        DeniedError.)
+        """
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None: ...
 

@@ -8,7 +8,7 @@ after a pause, before they are taken.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from saffron.errors import LogError
 from saffron.runtime.log import Log, TopicState
@@ -57,10 +57,14 @@ class TopicWatch:
         """Topics that existed before and do not exist now."""
         return self._missing
 
-    def troubles_with(self, others: Iterable[str | None]) -> list[str]:
-        """Obstacles that only the user can remove: topics that are missing, and those of `others`; each once."""
-        missing = map(self.trouble_of, self._missing)
-        return sorted({*missing, *(trouble for trouble in others if trouble is not None)})
+    def troubles_with(self, others: Iterable[str | None], denied: Collection[str] = ()) -> list[str]:
+        """Obstacles that only the user can remove, each once: topics that are missing, and those of `others`.
+
+        `denied`: topics that may not be read. They seem to be missing.
+        """
+        missing = [self.trouble_of(topic) for topic in self._missing if topic not in denied]
+        unread = [f"topic {topic} may not be read: grant READ on it, or remove its stream" for topic in denied]
+        return sorted({*missing, *unread, *(trouble for trouble in others if trouble is not None)})
 
     def trouble_of(self, topic: str) -> str:
         """The obstacle of a topic that does not exist, and how to end it."""

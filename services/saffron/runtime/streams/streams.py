@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from saffron.errors import DeniedError
 from saffron.records.stream import StreamRecord
 from saffron.records.table import KeyedRecords
 from saffron.runtime.log import Log
@@ -42,8 +43,7 @@ class Streams:
             return
         if self._control_topic.step():
             self._update()
-        for topic in [one for one in self._missing if self._log.partitions(one) is not None]:
-            self._missing.discard(topic)
+        self._missing = {topic for topic in self._missing if not self._is_there(topic)}
 
     @property
     def ready(self) -> bool:
@@ -79,6 +79,13 @@ class Streams:
 
     def close(self) -> None:
         self._control_topic.close()
+
+    def _is_there(self, topic: str) -> bool:
+        """True if the topic exists; also if it may not be seen, which is told once it is subscribed to."""
+        try:
+            return self._log.partitions(topic) is not None
+        except DeniedError:
+            return True
 
     def _update(self) -> None:
         before = self._present

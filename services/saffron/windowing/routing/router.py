@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
+from saffron.errors import DeniedError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.last_hop import LastHop
@@ -162,7 +163,7 @@ class Router:
                 self._opened[name] = stem, source
 
     def _open(self, record: StreamRecord, source: str | None, before: Mapping[str, str]) -> bool:
-        """Starts a stream's hop; False if a topic is missing.
+        """Starts a stream's hop; False if a topic is missing, or may not be seen.
 
         `source`: topic of the stream that it is made from; None of a merged stream, which names its topics itself.
         `before`: the streams whose missing topics are logged already.
@@ -171,8 +172,8 @@ class Router:
         needed = [record.topic, *([] if source is None else [source])]
         if record.source is not None and source is None:
             needed.append(self._settings.prefix + record.source)
-        if missing := [topic for topic in needed if self._log.partitions(topic) is None]:
-            self._missing[record.name] = trouble = missing_topic(missing[0], is_source=True)
+        if trouble := self._obstacle(needed):
+            self._missing[record.name] = trouble
             if before.get(record.name) != trouble:
                 _LOG.error("stream %s: %s", record.name, trouble)
             return False
@@ -187,6 +188,16 @@ class Router:
             watch=TopicWatch(self._log, _TOPICS_MS, sources=True),
         )
         return True
+
+    def _obstacle(self, topics: Sequence[str]) -> str:
+        """The reason why one of these topics cannot be used, and how to end that; "" if all can."""
+        for topic in topics:
+            try:
+                if self._log.partitions(topic) is None:
+                    return missing_topic(topic, is_source=True)
+            except DeniedError as error:
+                return f"{error}: grant READ and WRITE on it, or remove the stream"
+        return ""
 
     def _awaited_registries(self) -> Iterator[str]:
         """Obstacles to reading messages for which a schema registry does not answer."""

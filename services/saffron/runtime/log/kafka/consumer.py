@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -42,6 +42,7 @@ class KafkaConsumer:
 
     `_starts`: start offsets of partitions that returned nothing yet. `_ends`: end offsets of partitions read to the
     end. `_missing_offsets`: wanted offsets without a record. `_sought`: partitions that returned nothing since a seek.
+    `_denied`: see `Consumer.denied`; None without a subscription.
     """
 
     def __init__(self, settings: Mapping[str, Any], waiting: Waiting) -> None:
@@ -57,6 +58,7 @@ class KafkaConsumer:
         self._paused: set[TopicPartition] = set()
         self._missing_offsets: dict[TopicPartition, int] = {}
         self._out_of_range: dict[TopicPartition, OutOfRange] = {}
+        self._denied: set[str] | None = None
         self._membership: Any = None
         self._abandoned = False
 
@@ -79,6 +81,7 @@ class KafkaConsumer:
 
             return drop
 
+        self._denied = (self._denied or set()) & set(topics)
         self._consumer.subscribe(list(topics), on_assign=assigned, on_revoke=gone(on_revoke), on_lost=gone(on_lost))
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
@@ -161,6 +164,9 @@ class KafkaConsumer:
         out_of_range, self._out_of_range = self._out_of_range, {}
         return out_of_range
 
+    def denied(self) -> Collection[str]:
+        return frozenset(self._denied or ())
+
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.update(partitions)
         self._resumes.difference_update(partitions)
@@ -227,6 +233,8 @@ class KafkaConsumer:
         elif self._ends:
             for where in {TopicPartition(m.topic(), m.partition()) for m in messages}:
                 self._ends.pop(where, None)
+        if self._denied:
+            self._denied -= {message.topic() for message in messages}
         if messages and self._seeks:
             messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
         return self._from_seeks(messages) if messages and self._sought else messages
@@ -270,6 +278,12 @@ class KafkaConsumer:
             return True
         if error.code() == KafkaError._PARTITION_EOF:
             self._ends[TopicPartition(message.topic(), message.partition())] = message.offset()
+            if self._denied:
+                self._denied.discard(message.topic())
+        elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and self._denied is not None:
+            if message.topic() not in self._denied:
+                _LOG.error("reading %s as group %s: %s", message.topic(), self._group, error.str())
+            self._denied.add(message.topic())
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._missing_offsets[TopicPartition(message.topic(), message.partition())] = message.offset()
         elif is_transient(error):

@@ -57,6 +57,8 @@ def translate(error: KafkaException | KafkaError, doing: str, topic: str = "") -
     text = f"{doing}: {cause.str()} ({cause.name()})"
     if cause.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:  # the only error a producer gets before it sends
         text = f"{doing}: the user may write to no topic at all ({cause.name()})"
+    if cause.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and topic:
+        return UnwritableError(f"{text}: grant WRITE on it", topic)
     if is_denied(cause):
         return DeniedError(text)
     if cause.code() in _TOO_LARGE:
