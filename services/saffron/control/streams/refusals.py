@@ -78,7 +78,7 @@ def refuse_key(before: StreamRecord, change: StreamChange, now: StreamContext) -
 
 
 def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
-    """Refused: a narrower schema. Events must stay events, with the same attributes."""
+    """Refused: a narrower schema, or one without what a query waits for. Events must keep their attributes."""
     if change.schema is None:
         return
     given = from_json_schema(change.schema)
@@ -86,16 +86,15 @@ def refuse_schema(before: StreamRecord, change: StreamChange, now: StreamContext
     of_events = now.schema(replace(before, schema=None))
     if (contradiction := _contradiction(of_events, given)) is not None:
         raise Refused(409, "schema", f"stream {before.name!r}: {contradiction}. " + _other_schema(before, now))
-    _refuse_left_behind(before, given, now)
-    if before.schema is None or _contradiction(of_events, from_json_schema(before.schema)) is not None:
-        return  # one that contradicts the events is not in force
-    if lost := narrowed(from_json_schema(before.schema), given):
+    last = None if before.schema is None else from_json_schema(before.schema)
+    if last is not None and _contradiction(of_events, last) is None and (lost := narrowed(last, given)):
         raise Refused(
             409,
             "schema",
             f"the new schema of stream {before.name!r} is narrower: {lost}. A running stream's schema may only grow. "
             + _other_schema(before, now),
         )
+    _refuse_left_behind(before, given, now)
 
 
 def _refuse_made(before: StreamRecord, given: Schema, now: StreamContext) -> None:
@@ -119,10 +118,10 @@ def _refuse_left_behind(before: StreamRecord, given: Schema, now: StreamContext)
     if known is None:
         return
     standing = standing_plans(compiled, now.queries, known, before.name)
-    plans: dict[str, Plan] = {}
+    later, plans = given_anew(known, given), dict[str, Plan]()
     for name in makers_first(compiled, {name: now.queries[name] for name in standing}):
         try:
-            plans[name] = bound(compiled, now.queries[name], given_anew(known, given), name, plans)
+            plans[name] = bound(compiled, now.queries[name], later, name, plans)
         except SaffronError as error:
             why = error.message if isinstance(error, QueryError) else str(error)
             raise Refused(
