@@ -272,7 +272,8 @@ class QueryOperator(EngineHooks[S, R]):
         """
         if standing.refusal:
             why, standing.refusal = standing.refusal, ""
-            raise SchemaError(f"the stream's schema has no place for it: {why.removeprefix('query error: ')}")
+            message = why.partition("\n")[0].removeprefix("query error: ")
+            raise SchemaError(f"the stream's schema has no place for it: {message}")
 
     def _is_foreign(self, standing: S) -> bool:
         """True if a query that does not bind is another engine's, which may know types that this one does not."""
