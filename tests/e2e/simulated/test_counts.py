@@ -42,7 +42,7 @@ from tests.e2e.simulated.system import (
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, World
-from tests.unit.windowing.test_merging import NAME, SHOP, TARGETS, TOPIC
+from tests.unit.windowing.merged_shop import NAME, SHOP, TARGETS, TOPIC
 from tests.unit.windowing.test_tables import TABLES, WithTable
 
 OF_WORK = {

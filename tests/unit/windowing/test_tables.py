@@ -25,7 +25,7 @@ from saffron.runtime.telemetry.metric_names import (
 )
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import NO_CHAOS, Chaos
-from tests.unit.windowing.test_merging import NAME, SHOP, TARGETS, TOPIC, Shop
+from tests.unit.windowing.merged_shop import NAME, SHOP, TARGETS, TOPIC, Shop
 
 CRM, PARTS, LOADED = "crm", 2, 5_000
 """The table's topic, its partitions, and its rows before the stream is applied: which take many polls."""
