@@ -184,7 +184,8 @@ def produce(bootstrap: str, *others: bytes) -> None:
 # ---------------------------------------------------------------- rights that are missing
 
 _TOLD = re.compile(
-    r"WARNING saffron\.(?:"
+    r"(?:WARNING|ERROR) saffron\.(?:"
+    r"(?:kafka|runtime\.hops\.[a-z_]+): (.*TOPIC_AUTHORIZATION_FAILED.*)|"
     r"model_builder\.main: model-builder: (.*AUTHORIZATION_FAILED.*); trying again in 2 s|"
     r"model_builder\.main: models of removed queries could not be withdrawn, trying again: (.*AUTHORIZATION_FAILED.*)|"
     r"(?:runtime\.service|control\.main): [a-z-]+: (.*AUTHORIZATION_FAILED.*); starting again in 1 s|"

@@ -151,7 +151,7 @@ class InnerChain:
             return False
 
     def _stand(self, error: LogError, now_ms: int) -> None:
-        if self.trouble is None:
+        if self.trouble != str(error):
             _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
         self.release(now_ms + _TROUBLE_MS)
         # A start of the hop does not show that these are gone, only a block does.

@@ -68,7 +68,7 @@ class InnerHop:
                 moved |= self.chains[where].take(batch, now_ms)
         stepped: InnerChain | None = None
         try:
-            self._member.producer.check("writing blocks")
+            self._member.producer.check(f"writing blocks to {', '.join(self._outputs)}")
             for stepped in list(self.chains.values()):
                 moved |= stepped.step(now_ms)
         except UnwritableError as error:
@@ -119,6 +119,11 @@ class InnerHop:
         self._revoke(list(self.chains))
         self._consumer.close()
         self._member.producer.close()
+
+    @property
+    def _outputs(self) -> list[str]:
+        """The topics that the chains write."""
+        return sorted({chain.output.topic for chain in self.chains.values()})
 
     # ------------------------------------------------------------ membership
 

@@ -68,7 +68,7 @@ class RetryState:
             self.trouble, self.until_written = None, False
 
     def _stand(self, error: LogError, now_ms: int) -> None:
-        if self.trouble is None:
+        if self.trouble != str(error):
             _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
         self.trouble, self.until_written = str(error), isinstance(error, GapError | UnwritableError)
         self._drop_until(now_ms + _TROUBLE_MS)

@@ -282,7 +282,7 @@ class KafkaConsumer:
                 self._denied.discard(message.topic())
         elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and self._denied is not None:
             if message.topic() not in self._denied:
-                _LOG.error("reading %s as group %s: %s", message.topic(), self._group, error.str())
+                _LOG.error("%s", translate(error, f"reading {message.topic()} as group {self._group}"))
             self._denied.add(message.topic())
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._missing_offsets[TopicPartition(message.topic(), message.partition())] = message.offset()
