@@ -17,6 +17,7 @@ import zstandard
 
 from saffron import data
 from saffron.runtime.local.state import read_state
+from tests.contracts.log.talk import until
 from tests.e2e.command.command import ROOT, Command, interrupt
 
 FOLDER = Path(data.__file__).parent
@@ -283,7 +284,12 @@ def test_top_shows_a_query_and_the_services(saffron: Command) -> None:
     (rally,) = shown["queries"]
     assert (rally["name"], rally["state"], rally["stream"]) == ("rally", "active", "events")
     assert {one["name"] for one in shown["services"]} == {"windowing", "shedder", "matcher", "greta", "control"}
-    assert all(one["lag"] == 0 and one["age_ms"] < 10_000 for one in shown["services"] if one["name"] != "control")
+
+    def has_read_all() -> bool:
+        services = saffron.json("top", "--once", "--interval", "1")["services"]
+        return all(one["lag"] == 0 and one["age_ms"] < 10_000 for one in services if one["name"] != "control")
+
+    until(has_read_all)
 
 
 def test_after_a_killed_supervisor_up_begins_anew_on_the_same_data(saffron: Command) -> None:
