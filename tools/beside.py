@@ -1,4 +1,4 @@
-"""`saffron bench NAME --beside DIR`: one benchmark of two checkouts in turns, and the ratios of their medians.
+"""`saffron bench NAME --beside DIR`: one benchmark of two checkouts in turns, and the ratio of their figures.
 
 Machines are noisy, and their speed drifts: only runs that take turns compare two versions. DIR is a checkout of the
 other version, set up (`make setup`). A run of either is `saffron bench NAME --runs 1` of its own checkout.
@@ -28,16 +28,13 @@ HERE = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured cell of a benchmark: the medians of both versions."""
+    """One measured cell of a benchmark: the medians of both versions, and their ratio in each turn."""
 
     row: str
     name: str
     before: float
     now: float
-
-    @property
-    def ratio(self) -> float:
-        return self.now / self.before
+    ratios: tuple[float, ...]
 
 
 def figures(before: Sequence[Tables], now: Sequence[Tables]) -> Iterator[Figure]:
@@ -57,7 +54,9 @@ def figures(before: Sequence[Tables], now: Sequence[Tables]) -> Iterator[Figure]
             measured = [name for name in first if _is_measured(name, [*ours, *theirs])]
             row = ", ".join(_told(name, value) for name, value in first.items() if _is_label(name, [*ours, *theirs]))
             for name in measured:
-                yield Figure(row, name, *(median([one[name] for one in rows]) for rows in (theirs, ours)))
+                ratios = (mine[name] / other[name] for other, mine in zip(theirs, ours, strict=True))
+                other_median, own = (median([one[name] for one in rows]) for rows in (theirs, ours))
+                yield Figure(row, name, other_median, own, tuple(sorted(ratios)))
 
 
 def _is_measured(name: str, rows: Sequence[Row]) -> bool:
@@ -97,9 +96,17 @@ def taken(other: Path, name: str, turns: int, options: Sequence[str]) -> tuple[l
 
 
 def rows_of(found: Iterable[Figure]) -> list[dict[str, Any]]:
-    """The table's rows."""
+    """The table's rows; the least and the greatest ratio of a turn say how noisy the machine was."""
     return [
-        {"row": one.row, "figure": one.name, "before": one.before, "now": one.now, "now / before": round(one.ratio, 3)}
+        {
+            "row": one.row,
+            "figure": one.name,
+            "before": one.before,
+            "now": one.now,
+            "now / before": round(median(one.ratios), 3),
+            "least": round(one.ratios[0], 3),
+            "greatest": round(one.ratios[-1], 3),
+        }
         for one in found
     ]
 
@@ -117,7 +124,7 @@ def main() -> None:
     found = list(figures(*taken(other, chosen.name, chosen.turns, options)))
     if not found:
         raise SystemExit(f"no row of `bench {chosen.name}` has a figure that both versions measure")
-    title = f"{chosen.name}, {chosen.turns} turns, medians: {other.name} before, this now"
+    title = f"{chosen.name}, {chosen.turns} turns: {other.name} before, this now; medians, also of the turns' ratios"
     report(title, rows_of(found), chosen.json, 160)
 
 

@@ -30,7 +30,9 @@ def bench(
     ] = None,
     beside: Annotated[
         Path | None,
-        typer.Option(help="A checkout of another version, set up: runs take turns, and the ratio of medians is shown."),
+        typer.Option(
+            help="A checkout of another version, set up: runs take turns, and the ratio of their figures is shown."
+        ),
     ] = None,
 ) -> None:
     """Measure, print a table, and write JSON. Nothing else should run on the machine meanwhile.
