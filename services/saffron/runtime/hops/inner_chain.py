@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,13 +13,13 @@ from saffron.errors import GapError, LogError, StreamError, UnwritableError
 from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.hop import Hop, InputPartition, Wiring
 from saffron.runtime.hops.inner_topics import ensure_partition
+from saffron.runtime.hops.obstacle import Obstacle
 from saffron.runtime.hops.ownership import ClaimState, Ownership
 from saffron.runtime.hops.when_written import Report, WhenWritten
 from saffron.runtime.log import Consumer, Log, OutOfRange, Producer, TopicPartition
 from saffron.runtime.process.step_clock import StepClock
 from saffron.runtime.telemetry.metric_names import BLOCKS
 
-_LOG = logging.getLogger(__name__)
 _TROUBLE_MS = 10_000
 _CLAIM_MS = 30_000
 """Time limit for a claim to appear in the log. A later one counts as lost by its producer."""
@@ -59,24 +58,28 @@ class BlockMark:
 class InnerChain:
     """The chain of one input partition `where`, to the partition `output`.
 
-    `hop` is set once the output is owned. `trouble`: an obstacle that only the user can remove, or None.
+    `hop` is set once the output is owned.
     """
 
     def __init__(self, member: Member, where: TopicPartition) -> None:
         self.where = where
         self.output = member.wiring.output(where)
         self.hop: Hop | None = None
-        self.trouble: str | None = None
+        self._obstacle = Obstacle(where)
         self._member = member
         self._ownership: Ownership | None = None
         self._retry_at = 0
-        self._until_written = False
         self._claimed_at = 0
         self._sent = 0
         self._flow = Flow(member.consumer, where)
         self._when_written: WhenWritten[BlockMark] = WhenWritten(member.report)
 
     # ------------------------------------------------------------ what the shell calls
+
+    @property
+    def trouble(self) -> str | None:
+        """An obstacle that only the user can remove, or None."""
+        return self._obstacle.text
 
     def take(self, batch: Any, now_ms: int) -> bool:
         """Gives input to the hop; True if it was taken.
@@ -151,11 +154,8 @@ class InnerChain:
             return False
 
     def _stand(self, error: LogError, now_ms: int) -> None:
-        if self.trouble != str(error):
-            _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
+        self._obstacle.met(error)
         self.release(now_ms + _TROUBLE_MS)
-        # A start of the hop does not show that these are gone, only a block does.
-        self.trouble, self._until_written = str(error), isinstance(error, GapError | UnwritableError)
 
     def _advance(self, now_ms: int) -> bool:
         ownership = self._ownership
@@ -163,8 +163,8 @@ class InnerChain:
             return self._claim(now_ms)
         moved = ownership.step()
         self._when_written.written_while(lambda mark: mark.claim == ownership.claim and mark.number <= ownership.landed)
-        if self._until_written and ownership.landed:
-            self.trouble, self._until_written = None, False
+        if ownership.landed:
+            self._obstacle.written()
         if ownership.state is ClaimState.LOST:
             self.release(now_ms + self._member.retry_ms)
             return True
@@ -216,8 +216,7 @@ class InnerChain:
         found = InputPartition(state, *member.consumer.watermarks(self.where), restored_at)
         member.consumer.seek(self.where, hop.begin(found, now_ms))
         self.hop, self._sent = hop, 0
-        if not self._until_written:
-            self.trouble = None
+        self._obstacle.started()
         self._flow.pause(not hop.accepts_input)
 
     def _write(self, ownership: Ownership, hop: Hop, blocks: Sequence[Block]) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from saffron.errors import DeniedError, FencedError, GapError, LogError, StreamError, UnwritableError
+from saffron.runtime.hops.obstacle import Obstacle
 from saffron.runtime.log import TopicPartition
 
 _LOG = logging.getLogger(__name__)
@@ -23,9 +24,8 @@ class RetryState:
     """The time of a chain's next take-over, and the obstacle that only the user can remove.
 
     `drop`: clears the chain's state and pauses its input. `retry_ms`: delay after being fenced. `blame`: whether the
-    chain goes on without what the broker refuses. `retry_at`: earliest time of the next take-over (ms). `trouble`: the
-    obstacle, or None; other chains continue. `until_written`: a take-over does not show that it is gone, only a
-    transaction does.
+    chain goes on without what the broker refuses. `retry_at`: earliest time of the next take-over (ms). `obstacle`:
+    other chains continue.
     """
 
     where: TopicPartition
@@ -33,8 +33,15 @@ class RetryState:
     drop: Callable[[], None]
     blame: Callable[[LogError], bool] = lambda error: False
     retry_at: int = 0
-    trouble: str | None = None
-    until_written: bool = False
+    obstacle: Obstacle = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.obstacle = Obstacle(self.where)
+
+    @property
+    def trouble(self) -> str | None:
+        """The obstacle as text, or None."""
+        return self.obstacle.text
 
     def run(self, now_ms: int, act: Callable[[int], bool]) -> bool:
         """The result of `act(now_ms)`; True where it failed and the state was dropped.
@@ -43,8 +50,7 @@ class RetryState:
         """
         try:
             moved = act(now_ms)
-            if not self.until_written:
-                self.trouble = None
+            self.obstacle.started()
             return moved
         except (StreamError, GapError) as error:
             self._stand(error, now_ms)
@@ -62,15 +68,8 @@ class RetryState:
             self._drop_until(now_ms + _UNKNOWN_OUTCOME_MS)
         return True
 
-    def written(self) -> None:
-        """A transaction was committed."""
-        if self.until_written:
-            self.trouble, self.until_written = None, False
-
     def _stand(self, error: LogError, now_ms: int) -> None:
-        if self.trouble != str(error):
-            _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
-        self.trouble, self.until_written = str(error), isinstance(error, GapError | UnwritableError)
+        self.obstacle.met(error)
         self._drop_until(now_ms + _TROUBLE_MS)
 
     def _drop_until(self, at: int) -> None:

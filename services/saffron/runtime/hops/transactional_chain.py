@@ -152,7 +152,7 @@ class TransactionalChain(ABC):
     # ------------------------------------------------------------ inside
 
     def _written(self, began_ms: float, ended_ms: float) -> None:
-        self._retry.written()
+        self._retry.obstacle.written()
         self._committed(began_ms, ended_ms)
 
     def _begin_anew(self, now_ms: int) -> bool:

@@ -43,7 +43,7 @@ class Streams:
             return
         if self._control_topic.step():
             self._update()
-        self._missing = {topic for topic in self._missing if not self._is_there(topic)}
+        self._missing = {topic for topic in self._missing if not self._exists(topic)}
 
     @property
     def ready(self) -> bool:
@@ -80,7 +80,7 @@ class Streams:
     def close(self) -> None:
         self._control_topic.close()
 
-    def _is_there(self, topic: str) -> bool:
+    def _exists(self, topic: str) -> bool:
         """True if the topic exists; also if it may not be seen, which is told once it is subscribed to."""
         try:
             return self._log.partitions(topic) is not None
