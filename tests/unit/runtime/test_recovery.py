@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +22,18 @@ from saffron.runtime.hops.when_written import unreported
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.rows import RowFormats
-from saffron.runtime.results.chain_plan import ChainPlan, Limits
+from saffron.runtime.results.chain_plan import ChainPlan
 from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.shedder.hop import ShedderHop
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing
+from tests.unit.runtime.results import chain_bench
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
-LIMITS = Limits(
-    commit_ms=10,
-    position_ms=40,
-    observe_ms=25,
-    snapshot_ms=60,
-    retry_ms=700,
-    results=7,
-    queue=8,
-    result_bytes=16_000_000,
-)
+LIMITS = replace(chain_bench.LIMITS, position_ms=40, observe_ms=25, snapshot_ms=60, retry_ms=700, results=7)
 
 
 class Wiring:

@@ -17,25 +17,17 @@ from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.process.config import Settings
 from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results import rest
-from saffron.runtime.results.chain_plan import ChainPlan, Limits
+from saffron.runtime.results.chain_plan import ChainPlan
 from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.rest import REST_MS, Rest
 from saffron.runtime.results.result_chain import ResultChain
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.fakes import FakeObserver, FakeOperator, columns
+from tests.unit.runtime.results import chain_bench
 
 WHERE, OUTPUT, LETTERS = (TopicPartition(topic, 0) for topic in ("admitted", "results", "letters"))
-LIMITS = Limits(
-    commit_ms=10,
-    position_ms=50,
-    observe_ms=20,
-    snapshot_ms=400,
-    retry_ms=500,
-    results=4,
-    queue=8,
-    result_bytes=16_000_000,
-)
+LIMITS = replace(chain_bench.LIMITS, snapshot_ms=400)
 
 
 class Queried(FakeOperator):
