@@ -228,6 +228,10 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     first = bench.newest(TransitionModel)
     assert isinstance(first, TransitionModel)
     assert first.matrix[0].tolist() == pytest.approx([0.8, 0.2, 0])
+    begun = bench.store.newest()
+    assert begun is not None
+    poisoned = begun.refused
+    assert poisoned > 0
 
     bench.observe(150, forward=8)  # read by a batch while it is killed
     bench.until("next batch", lambda: (books := bench.store.newest()) is not None and books.batch > first.version[1])
@@ -245,13 +249,23 @@ def test_models_are_exact_after_kills_and_their_versions_never_go_back(bench: Be
     assert counts.events == bench.events + 2
     assert sum(events for events, _, _ in books.streams["events"].processing.values()) == 400 * 40
     halves = books.features.held["up"].counts.halves
-    assert sum(half.occurrences[7] for half in halves) == 400 * 10
-    assert sum(half.occurrences[2**64 - 1] for half in halves) == 400 * 30
-    assert sum(half.met for half in halves) == 400 * 80
-    assert sum(half.begun[7] for half in halves) == 400 * 4 * WEIGHT
-    assert sum(half.refusing[2**64 - 1] for half in halves) == 400 * 3
+    sums = {
+        "occurrences of 7": sum(half.occurrences[7] for half in halves),
+        "other occurrences": sum(half.occurrences[2**64 - 1] for half in halves),
+        "met": sum(half.met for half in halves),
+        "begun": sum(half.begun[7] for half in halves),
+        "refusing": sum(half.refusing[2**64 - 1] for half in halves),
+        "refused": books.refused,
+    }
+    assert sums == {
+        "occurrences of 7": 400 * 10,
+        "other occurrences": 400 * 30,
+        "met": 400 * 80,
+        "begun": 400 * 4 * WEIGHT,
+        "refusing": 400 * 3,
+        "refused": poisoned,
+    }, books.offsets
     assert all(half.contributions[7] == 3 * half.contributions[2**64 - 1] > 0 for half in halves)
-    assert books.refused > 0
     check_what_is_published(bench)
     check_the_outside(bench)
     check_removal(bench)
