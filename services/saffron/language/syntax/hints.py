@@ -11,17 +11,25 @@ from saffron.language.syntax.paths import attribute_text
 
 LISTED = 20
 """Most names that a sentence lists."""
+BEGINNING = 3
+"""Fewest characters by which a name is recognized that begins with them."""
 CANDIDATES = 1000
 """Most names searched for a similar one; the search costs microseconds for each."""
 
 
-def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """`Did you mean 'price'?`, or "" if no known name is similar. `shown`: how to write a known name."""
+def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str, likeness: float = 0.6) -> str:
+    """`Did you mean 'price'?`, or "" if no known name is similar, and none alone begins with it.
+
+    `shown`: how to write a known name. `likeness`: how similar it must be, from 0 to 1.
+    """
     names = list(known)[:CANDIDATES]
     if len(name) > NAME_LIMIT or name in names:
         return ""
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
-    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=likeness)
+    if not near and len(name) >= BEGINNING:
+        longer = [one for one in folded if one.startswith(name.casefold())]
+        near = longer if len(longer) == 1 else []
     written = shown(folded[near[0]]) if near else ""
     return f"Did you mean {written if written.startswith(QUOTE) else quoted(written)}?" if near else ""
 

@@ -13,7 +13,12 @@ HINTS: Mapping[str, str] = {
     "limit": "There is no LIMIT: OUTPUT FIRST gives, for each first event, the match that ends first.",
     "order": "There is no ORDER BY: results come in the order of the events that complete them.",
     "join": "There is no JOIN: a pattern relates events of one stream, as in SEQ(A a, B b) WHERE a.x = b.x.",
+    "partition": "There is no PARTITION BY: WHERE [user] asks that all events of a match have the same user.",
+    "window": "There is no WINDOW: WITHIN 1 hour says how far apart; WITHIN 1 hour SLIDE 1 hour makes windows.",
+    "define": "There is no DEFINE: conditions stand in WHERE, as in WHERE a.x > 1 AND b.x > a.x.",
+    "measures": "There is no MEASURES: RETURN says what a result holds, as in RETURN a.x AS x.",
     "followed": "Write a sequence as SEQ(A a, B b).",
+    "then": "Write a sequence as SEQ(A a, B b).",
     "->": "Write a sequence as SEQ(A a, B b).",
     "~": "Write a.x REGEXP '^abc' for a regular expression, NOT a.x = 1 for what must not hold.",
     "=>": "Write a.x >= 1.",
@@ -25,6 +30,10 @@ HINTS: Mapping[str, str] = {
     "key": "KEY stands at the end of PUBLISH: PUBLISH 'alerts' KEY a.x.",
     "into": "INTO stands in RETURN, behind its values: RETURN a.x AS x INTO Found.",
     "<<": "Bits are moved by a function: shift(a.x, 4), to the right by shift(a.x, -4).",
+    "//": "A comment begins with --.",
+    "/*": "A comment begins with --, and ends with its line.",
+    "till": "A strategy has hyphens: skip-till-next-match, skip-till-any-match.",
+    "contiguity": "A strategy has hyphens: strict-contiguity, partition-contiguity.",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
 """Word in lower case, or sign -> its replacement."""

@@ -18,6 +18,7 @@ from saffron.language.syntax import tree
 from saffron.language.syntax.expression_printer import TREND_FUNCTIONS, expression_text
 from saffron.language.syntax.lexing.tokens import name_text
 from saffron.language.syntax.sql import is_null
+from saffron.language.trends.edges import MATCH_INSTEAD
 from saffron.language.trends.layout import TrendLayout
 from saffron.schema.schema import Kind
 
@@ -119,9 +120,12 @@ class _Binder:
             if isinstance(expression, tree.Name) and is_null(expression.name):
                 raise self.scope.bare_name_error(expression, "")
             shown = attribute_written(name or "this")
-            hint = f"Write GROUP BY {shown} to have a result for each {shown}, or aggregate it, as in MAX(A.x)."
+            hint = "Write COUNT(*), SUM(A.x), ..."
+            if name:
+                hint = f"Write GROUP BY {shown} to have a result for each {shown}, or aggregate it, as in MAX(A.x)."
+                hint = f"{hint} {MATCH_INSTEAD}"
             what = f"{shown} is no attribute by which trends are grouped"
-            raise self.scope.plan_error(what, expression.span, hint if name else "Write COUNT(*), SUM(A.x), ...")
+            raise self.scope.plan_error(what, expression.span, hint)
         span = self.query.group[group.index(name)].span
         found = self.scope.shared(name, self.scope.places, span)
         sort = Sort.UNKNOWN if found.kind is None else SORTS[found.kind]

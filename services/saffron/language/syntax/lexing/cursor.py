@@ -103,10 +103,10 @@ class Cursor:
             span = Span(name.start, found.end())
             raise self.error(f"{what} without quotes has letters, digits and _", span, hint=hint)
 
-    def expect_number(self, what: str) -> tuple[Token, int | float]:
+    def expect_number(self, what: str, *, hint: str = "") -> tuple[Token, int | float]:
         """Take a number or fail: the token and its value."""
         if self.token.kind != "number":
-            self.fail(f"expected {what}")
+            self.fail(f"expected {what}", hint=hint)
         token = self.advance()
         return token, self.number(token)
 
