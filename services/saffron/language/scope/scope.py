@@ -24,7 +24,6 @@ from saffron.schema.table_names import Lookup
 
 OWN: dict[str, tuple[str, Kind]] = {
     "ts": ("ts", Kind.INT),
-    "timestamp": ("ts", Kind.INT),
     "type": ("type", Kind.STRING),
 }
 """Fields of every event, whatever its type: spelling -> name and kind."""

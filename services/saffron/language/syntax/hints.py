@@ -11,6 +11,8 @@ from saffron.language.syntax.paths import attribute_text
 
 LISTED = 20
 """Most names that a sentence lists."""
+_TIMES = frozenset({"timestamp", "time", "event_time", "eventtime", "rowtime"})
+"""An event's time, as others call it, in lower case."""
 BEGINNING = 3
 """Fewest characters by which a name is recognized that begins with them."""
 CANDIDATES = 1000
@@ -65,11 +67,11 @@ def structure(names: Sequence[str], arrays: Collection[str], name: str) -> str:
 
 
 def near_attribute(names: Sequence[str], name: str) -> str:
-    """The hint of an attribute that may be meant: the whole path of a field, or the most similar name."""
+    """The hint of an attribute that may be meant: the whole path of a field, the most similar name, or ts."""
     paths = [one for one in names if one.endswith(f".{name}")]
     if paths:
         return f"Did you mean {listing(paths[:1], attribute_text)}?"
-    return suggestion(name, names, attribute_text)
+    return suggestion(name, names, attribute_text) or ("An event's time is ts." if name.lower() in _TIMES else "")
 
 
 def known_attributes(owner: str, names: Sequence[str], arrays: Collection[str], name: str) -> str:
@@ -77,5 +79,5 @@ def known_attributes(owner: str, names: Sequence[str], arrays: Collection[str], 
     if hint := structure(names, arrays, name):
         return hint
     if not names:
-        return f"{owner}: none."
+        return f"{owner}: none. {near_attribute(names, name)}".rstrip()
     return f"{owner}: {listing(names, attribute_text)}. {near_attribute(names, name)}".rstrip()
