@@ -90,7 +90,7 @@ class Scope:
         place = next((place for place in self.places if place.variable == name.name), None)
         if place is not None:
             shown = place.written
-            list_hint = f"It is a list of events: write max({shown}[].x) for all, {shown}[last].x for the last."
+            list_hint = f"It is a list of events, as {shown}.len, max({shown}[].x) or {shown}[last].x reads it."
             event_hint = f"It is an event: write {shown}.x for an attribute of it."
             hint = of_event or (list_hint if place.closure else event_hint)
         start, end = name.span

@@ -115,6 +115,10 @@ def _near(cursor: Cursor, before: str) -> str:
     token = cursor.token
     if token.is_symbol(","):
         return COMMAS.get(before, "")
+    if token.is_symbol("(") and before == "pattern":
+        return "Write SEQ(A a, B b) for a sequence, A a AND B b for both in any order, A a OR B b for one of them."
+    if cursor.tokens[cursor.index - 1].lower == "interval":
+        return HINTS["interval"]
     if token.kind != "word":
         return ""
     if token.lower in clauses.STRATEGIES:

@@ -199,6 +199,8 @@ def _sequence(cursor: Cursor, start: Token) -> Pattern:
 
 def _hint_of_word(cursor: Cursor) -> str:
     """The hint for a word that follows a component where a comma or the bracket should."""
+    if cursor.token.lower == "within":
+        return HINTS["within"]
     if cursor.token.kind != "word" or cursor.token.lower in RESERVED:
         return ""
     if cursor.tokens[cursor.index - 1].lower == "as":
@@ -271,8 +273,8 @@ def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
 
 
 def _is_name(cursor: Cursor, is_clause: IsClause) -> bool:
-    """True if the word at the cursor is a name: no AND or OR, no clause, no time of a NOT."""
-    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or")
+    """True if the word at the cursor is a name: no AND, OR or WITHIN, no clause, no time of a NOT."""
+    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or", "within")
     return is_word and not is_clause(cursor) and not _begins_due(cursor)
 
 
