@@ -15,7 +15,7 @@ from experiments import usage
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
 from experiments.oracle import missed_at_best
 from experiments.real import both
-from experiments.robustness import ROBUSTNESS, sweep
+from experiments.robustness import BY_TRAINING, ROBUSTNESS, sweep
 from experiments.run import BOUND_MS, Outcome
 from experiments.summary import summary
 from experiments.verdict import verdict
@@ -49,11 +49,14 @@ def main() -> None:
         print(f"{ROBUSTNESS:16} All of them with little training: auto beside even dropping")
         return
     if chosen.name == ROBUSTNESS:
+        if unused := [option for option in ("at", "real", "plot") if getattr(chosen, option)]:
+            usage.wrong(f"--{unused[0]}: {ROBUSTNESS} does without; --only names experiments, --train shares")
         sweep(chosen)
         return
     if chosen.name not in known:
         usage.wrong(unknown_name("experiment", chosen.name, (*known, ROBUSTNESS)))
     experiment = known[chosen.name]
+    _refuse_training(experiment, chosen)
     rows = list(_rows(experiment, chosen))
     console.done()
     seeds = "one seed" if chosen.seeds == 1 else f"medians of {chosen.seeds} seeds"
@@ -65,11 +68,21 @@ def main() -> None:
         _draw(chosen.plot, experiment, rows)
 
 
+def _refuse_training(experiment: Experiment, chosen: argparse.Namespace) -> None:
+    """Refuse `--train` where it would not decide what trains, or not what the rows say."""
+    if not chosen.train:
+        return
+    if experiment.varied == BY_TRAINING:
+        usage.wrong(f"--train {chosen.train}: {experiment.name} varies that itself; --at chooses its shares")
+    if chosen.real:
+        usage.wrong(f"--train {chosen.train}: with --real the experiment's own share trains")
+
+
 def _rows(experiment: Experiment, chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
     shedders = _named(chosen.only) if chosen.only else experiment.shedders
     values = usage.numbers("--at", chosen.at) if chosen.at else [one.value for one in experiment.points]
     points = [one for one in experiment.points if one.value in values]
-    if not points:
+    if len(points) < len(set(values)):
         told = ", ".join(f"{one.value:g}" for one in experiment.points)
         usage.wrong(f"--at: {experiment.name} has no {experiment.varied} {chosen.at}; there are {told}")
     made = (

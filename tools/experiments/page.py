@@ -31,10 +31,11 @@ _LEAST_FALSE = 0.05
 
 @dataclass(frozen=True)
 class Found:
-    """The rows written for one experiment; `title` says for how many seeds."""
+    """The rows written for one experiment. `title` says for how many seeds, `measured` of which version and when."""
 
     experiment: Experiment
     title: str
+    measured: str
     rows: Sequence[Row]
 
 
@@ -111,14 +112,20 @@ def _read(folder: Path) -> Iterator[Found]:
         path = folder / f"{one.name}.json"
         if path.exists():
             written = json.loads(path.read_text("utf-8"))
-            yield Found(one, written["benchmark"], written["rows"])
+            yield Found(one, written["benchmark"], _measured(written), written["rows"])
+
+
+def _measured(written: Mapping[str, Any]) -> str:
+    """The version that was measured, and the day, of a file that `saffron experiment --json` wrote."""
+    return f"Version {written['version']}, {written['date']}."
 
 
 def _beside_even(path: Path) -> list[str]:
     """The section of the worst rows that `saffron experiment robustness` wrote, where it has."""
     if not path.exists():
         return []
-    rows = sorted(json.loads(path.read_text("utf-8"))["rows"], key=lambda row: -row["worse, points"])
+    written = json.loads(path.read_text("utf-8"))
+    rows = sorted(written["rows"], key=lambda row: -row["worse, points"])
     named = ("experiment", "value", "train %", "seeds", *(f"{name} missed %" for name in (AUTO, *EVEN)))
     body = [
         [*(f"{row[name]:g}" if name in _NUMBERS else _text(row[name]) for name in named), _worse(row)]
@@ -128,7 +135,7 @@ def _beside_even(path: Path) -> list[str]:
     every = sum(1 for one in EXPERIMENTS for _ in places(one, SHARES))
     ran = f"Of the {every} rows {len(rows)} were run." if len(rows) < every else f"All {every} rows were run."
     said = f"{ran} Worse by more than {ALLOWED:g} points, beyond chance: {len(beyond)}."
-    return [f"{_BESIDE}\n{said} The worst:\n\n{_table([*named, 'worse, points'], body)}"]
+    return [f"{_BESIDE}\n{_measured(written)} {said} The worst:\n\n{_table([*named, 'worse, points'], body)}"]
 
 
 def _worse(row: Row) -> str:
@@ -154,7 +161,7 @@ def _section(one: Found) -> str:
     values = sorted({row[varied] for row in one.rows})
     cells = {(row[varied], row["shedder"]): row for row in one.rows}
     body = [[f"{value:g}", *(_cell(cells[value, shedder]) for shedder in shedders)] for value in values]
-    return f"## `{one.experiment.name}`\n\n{one.title}.\n\n{_table([varied, *shedders], body)}"
+    return f"## `{one.experiment.name}`\n\n{one.title}. {one.measured}\n\n{_table([varied, *shedders], body)}"
 
 
 def _cell(row: Row) -> str:

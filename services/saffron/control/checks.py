@@ -17,7 +17,7 @@ from saffron.language.cost.shedding import cannot_act
 from saffron.language.plan.clauses import Output
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
-from saffron.language.plan.plan import Plan
+from saffron.language.plan.plan import UNTIL_SEEN, Plan
 from saffron.language.syntax.delivery import topics_of
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.tables.query_lookups import require_tables
@@ -123,7 +123,7 @@ def _warnings(found: Bound) -> tuple[str, ...]:
     """The warnings of a query, also about names that no event has had yet, and about results that are not written."""
     waits, warnings = found.plan.waits, list(found.warnings)
     if waits:
-        warnings.append(f"{_UNSEEN}, and until one has, it is null: {', '.join(waits)}")
+        warnings.append(f"{_UNSEEN}; {UNTIL_SEEN}: {', '.join(waits)}")
     if not found.plan.delivery.written:
         warnings.append(f"the results of {found.plan.name} are events of other queries only; PUBLISH writes them, too")
     return tuple(warnings)

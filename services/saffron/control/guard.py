@@ -14,9 +14,9 @@ from aiohttp import web
 from saffron.control.checks import Refused, query_error_body
 from saffron.errors import DeniedError, LogError, QueryError, SchemaError, SettingsError
 from saffron.mapping.yaml_nodes import DefinitionError
+from saffron.runtime.process.listening import LOOPBACK
 
 _LOG = logging.getLogger(__name__)
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _READS = ("GET", "HEAD")
 
 _H = TypeVar("_H", bound=Callable[..., Awaitable[web.StreamResponse]])
@@ -32,14 +32,6 @@ PAGE_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-
-
-def require_safe(host: str, token: str) -> None:
-    """SettingsError: the API would be open to the network without a token."""
-    if host not in _LOOPBACK and not token:
-        raise SettingsError(
-            f"the control API would listen on {host} for everybody: set a token (SAFFRON_TOKEN), or host 127.0.0.1"
-        )
 
 
 def open_to_all(handler: _H) -> _H:
@@ -89,7 +81,7 @@ def guards(host: str, token: str) -> list[Any]:
     @web.middleware
     async def same_origin(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Rejects requests by other sites' pages through a browser on this machine (rebinding, forged posts)."""
-        if host in _LOOPBACK and urlsplit(f"//{request.host}").hostname not in _LOOPBACK:
+        if host in LOOPBACK and urlsplit(f"//{request.host}").hostname not in LOOPBACK:
             raise Refused(403, "host", f"this service is {host}, not {request.host}")
         origin = request.headers.get("Origin")
         if request.method not in _READS and origin is not None and urlsplit(origin).netloc != request.host:

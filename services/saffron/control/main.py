@@ -15,7 +15,7 @@ from aiohttp import web
 from saffron.control.api import Api
 from saffron.control.dead_letters_api import DeadLettersApi
 from saffron.control.faust_app import Feed
-from saffron.control.guard import guards, require_safe
+from saffron.control.guard import guards
 from saffron.control.log_limits import limit_repeats
 from saffron.control.streams.definitions_api import DefinitionsApi
 from saffron.control.streams.streams_api import StreamsApi
@@ -30,6 +30,7 @@ from saffron.runtime.log.rights import require_joinable, require_readable
 from saffron.runtime.log.security.security import security_of
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
+from saffron.runtime.process.listening import require_safe
 from saffron.runtime.process.own_modules import import_modules
 from saffron.runtime.telemetry.health import Health, HealthServer
 from saffron.runtime.telemetry.metrics import Metrics

@@ -25,8 +25,15 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 
 def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+    """In one data directory, as whoever reads from the beginning to the end has it."""
     saffron = Command(tmp_path / "data")
+    monkeypatch.chdir(ROOT)
+    _run_on_quotes(saffron)
+    monkeypatch.chdir(tmp_path)
+    _run_on_own_topics(saffron)
+
+
+def _run_on_quotes(saffron: Command) -> None:
     printed: dict[str, str] = {}
     try:
         for words in commands_of(README.replace(section(OWN_TOPICS), "")):
@@ -39,9 +46,7 @@ def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert by_file.splitlines()[:3] == by_kafka.splitlines(), "replay and the Kafka path differ"
 
 
-def test_the_commands_on_own_topics_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    saffron = Command(tmp_path / "data")
+def _run_on_own_topics(saffron: Command) -> None:
     printed = ""
     try:
         for words in commands_of(section(OWN_TOPICS)):

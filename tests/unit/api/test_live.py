@@ -126,6 +126,13 @@ class TestBadEvents:
         with pytest.warns(UserWarning, match=r"query unpaid: no event has had this yet.*'Pay'"):
             live.close()
 
+    def test_an_attribute_that_is_called_as_the_time_is_null_until_it_comes(self) -> None:
+        events = [{"type": "A", "ts": 1}, {"type": "A", "ts": 2, "timestamp": "p"}, {"type": "A", "ts": 3}]
+        live = saffron.open("PATTERN A a WITHIN 1 s RETURN a.timestamp AS v")
+        with pytest.warns(UserWarning, match="An event's time is ts"):
+            assert [match.returns["v"] for event in events for match in live.feed(event)] == [None, "p", None]
+        live.close()
+
     def test_values_of_another_kind_are_told_at_the_end(self) -> None:
         live = saffron.open("PATTERN SEQ(A a, A b) WHERE [x] WITHIN 1 s")
         live.feed([{"type": "A", "ts": 1, "x": "one"}, {"type": "A", "ts": 2, "x": 5}])

@@ -36,6 +36,47 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     "PATTERN A a WITHIN 10m": ("expected a unit after WITHIN 10", "m", "Did you mean 'minutes'?"),
     PAIR + "WHERE b.ts - a.ts < 10m": ("unknown unit 'm'", "m", "Did you mean 'minutes'?"),
     "PATTERN SEQ(A a, B+ b[]) WITHIN 1 s RETURN b.x": ("b is a closure", "b.x", "max(b[].x) for all"),
+    "PATERN A a WITHIN 1 s": ("expected a clause", "PATERN", "Did you mean 'pattern'?"),
+    PAIR + "PARTITION BY k": ("the next clause", "PARTITION", "WHERE [user]"),
+    PAIR + "DEFINE a AS x = 1": ("the next clause", "DEFINE", "conditions stand in WHERE"),
+    "PATTERN A a THEN B b WITHIN 1 s": ("the next clause", "THEN", "SEQ(A a, B b)"),
+    "PATTERN A a -> B b WITHIN 1 s": ("the next clause", "-", "SEQ(A a, B b)"),
+    PAIR + "// pairs": ("the next clause", "/", "A comment begins with --"),
+    PAIR + "WHERE a.x > 5 minuts": ("the next clause", "minuts", "Did you mean 'minutes'?"),
+    PAIR + "WHERE skip till next match { a.x > 1 }": ("the next clause", "till", "skip-till-next-match"),
+    PAIR + "WHERE strict contiguity": ("the next clause", "contiguity", "strict-contiguity"),
+    PAIR + "WHERE strict { a.x > 1 }": ("unknown strategy 'strict'", "strict", "Did you mean 'strict-contiguity'?"),
+    PAIR + "WHERE a.x > 1 skip-till-any-match": (
+        "the next clause", "skip-till-any-match", "at the beginning of WHERE",
+    ),
+    PAIR + "OUTPUT NON OVERLAP": ("after OUTPUT", "NON", "Did you mean 'NON-OVERLAP'?"),
+    PAIR + "RETURN a.x v": ("the next clause", "v", "a.x AS name"),
+    PAIR + "RETURN a.x INT Found": ("the next clause", "INT", "Did you mean 'into'?"),
+    PAIR + "WHERE a = 1": ("a stands alone", "a", "write a.x for an attribute"),
+    PAIR + "WHERE a.s = \"a\"": ("a stands alone", '"a"', "strings stand in single ones: 'a'"),
+    PAIR + "WHERE length(a.x) > 1": ("length takes text or an array", "a.x", "CAST(a.x AS string)"),
+    "PATTERN SEQ(A a, B+ b[]) WITHIN 1 s WHERE b > 1": ("b stands alone", "b", "b.len, max(b[].x)"),
+    "PATTERN A+ a WITHIN 1 s WHERE a > 1 RETURN COUNT(*)": ("a stands alone", "a", "write a.x"),
+    "PATTERN SEQ(A a, B+ b[]) WITHIN 1 s RETURN count(b), a.x": ("trends are grouped", "a.x", "Or match the pattern"),
+    "PATTERN A a WITHIN '10 s'": ("expected a number after WITHIN", "'10 s'", "WITHIN 10 seconds"),
+    "PATTERN SEQ(A a B b) WITHIN 1 s": ("expected ')' or ','", "B", "SEQ(A a, B b)"),
+    "PATTERN SEQ(A AS a, B b) WITHIN 1 s": ("expected ')' or ','", "a", "without AS: A a"),
+    "PATTERN SEQ(A a, B+? b[]) WITHIN 1 s": ("the end of the component", "b", "one repetition, as in B+ b[]"),
+    "PATTERN SEQ(A a, B{,2} b[]) WITHIN 1 s": ("how often the pattern repeats", ",", "{0,n}"),
+    "PATTERN A+ WITHIN 1 s RETURN COUNT(*) AS n HAVING n > 1": ("trends are grouped", "n", "what it names: COUNT(*)"),
+    "PATTERN A+ WITHIN 1 s RETURN COUNT(*) HAVING COUNT > 1": ("trends are grouped", "COUNT", "Write COUNT(*)"),
+    "PATTERN A+ WITHIN 1 s RETURN COUNT(DISTINCT A.x)": ("the arguments of COUNT", "A", "There is no DISTINCT"),
+    "PATTERN A+ WITHIN 1 s WHERE NEXT(A.x) > A.x RETURN COUNT(*)": ("after NEXT(A", ".", "NEXT(A).x"),
+    PAIR + "WHERE prev(b.x) > 1": ("unknown function 'prev'", "prev(b.x)", "b[i-1].x"),
+    PAIR + "WHERE b.ts - a.ts < INTERVAL '5' MINUTE": ("the next clause", "'5'", "5 minutes"),
+    PAIR + "WHERE a.x ** 2 > 4": ("expected a value", "*", "power(a.x, 2)"),
+    PAIR + "WHERE a.x === 2": ("expected a value", "=", "a.x = 1"),
+    PAIR + "WHERE a.timestamp > 1": ("unknown attribute 'timestamp'", "a.timestamp", "An event's time is ts."),
+    PAIR + "RETURN a.x AS 'v'": ("name after AS", "'v'", "without quotes: v"),
+    "PATTERN 'A' a WITHIN 1 s": ("expected an event type", "'A'", "without quotes: A"),
+    "PATTERN SEQUENCE(A a, B b) WITHIN 1 s": ("the next clause", "(", "Write SEQ(A a, B b)"),
+    "PATTERN SEQ(A a, NOT B WITHIN 5 ms) WITHIN 1 s": ("expected ')' or ','", "WITHIN", "NOT B FOR 5 minutes"),
+    "PATTERN SEQ(A a WITHIN 5 ms, B b) WITHIN 1 s": ("expected ')' or ','", "WITHIN", "NOT B FOR 5 minutes"),
     "PATTERN A+ WITHIN 1 s RETURN COUNT(*) HAVING COUNT(*) = null": (NULL, "null", "IS NULL"),
     "PATTERN A+ WITHIN 1 s RETURN COUNT(*) HAVING null < MAX(A.x)": (NULL, "null", "IS NULL"),
 }  # fmt: skip
@@ -43,6 +84,13 @@ for one in ("strict-contiguty(b) { a.x > 1 }", "strict-contiguty(b) a.x > 1", "s
     ERRORS[f"{PAIR} WHERE skip-till-any-match, {one}"] = (
         "unknown strategy 'strict-contiguty'", "strict-contiguty", "Did you mean 'strict-contiguity'?",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("word", ["a", "b", "to", "foo", "Then2"])
+def test_a_word_that_is_like_no_keyword_is_not_taken_for_one(word: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        compile_query(f"{PAIR} {word}", LETTERS)
+    assert caught.value.hint == ""
 
 
 @pytest.mark.parametrize("text", ERRORS)

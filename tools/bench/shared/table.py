@@ -10,12 +10,14 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+import saffron
 from saffron.runtime.process.allocator import keep_freed_memory
 
 
@@ -45,7 +47,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def report(title: str, rows: Sequence[Mapping[str, Any]], path: Path | None, width: int = 100) -> None:
-    """Print the rows as a table, `width` columns wide or more, and write them, with what machine it was, as JSON."""
+    """Print the rows as a table, `width` columns wide or more, and `write` them."""
     table = Table(title=title, title_justify="left")
     for name in rows[0]:
         table.add_column(name, justify="left" if isinstance(rows[0][name], str) else "right")
@@ -57,9 +59,11 @@ def report(title: str, rows: Sequence[Mapping[str, Any]], path: Path | None, wid
 
 
 def write(title: str, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write the rows, with what machine it was, as JSON."""
+    """Write the rows as JSON, with what was measured, when, and on what machine."""
+    measured = {"version": saffron.__version__, "date": datetime.now(UTC).date().isoformat()}
     machine = {"system": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()}
-    path.write_text(json.dumps({"benchmark": title, "machine": machine, "rows": rows}, indent=2) + "\n", "utf-8")
+    written = {"benchmark": title, **measured, "machine": machine, "rows": rows}
+    path.write_text(json.dumps(written, indent=2) + "\n", "utf-8")
     print(f"figures written to {path}", file=sys.stderr)
 
 

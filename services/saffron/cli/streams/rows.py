@@ -15,7 +15,12 @@ def differences(found: StreamPlan) -> list[str]:
         return []
     before, after = found.before.body(), found.record.body()
     names = [name for name in {**before, **after} if after.get(name) != before.get(name)]
-    return [f"{name}: {cell(name, before.get(name))} -> {cell(name, after.get(name))}" for name in names]
+    return [f"{name}: {_change(cell(name, before.get(name)), cell(name, after.get(name)))}" for name in names]
+
+
+def _change(before: object, after: object) -> str:
+    """A change in words; cells do not tell one schema from another."""
+    return "another one" if before == after else f"{before} -> {after}"
 
 
 def shown_row(record: StreamRecord, now: StreamContext) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from saffron.runtime.local.service_process import log_tail
 from saffron.runtime.local.state import SERVICES, SystemState, read_state
 from saffron.runtime.local.supervisor import claim, end_leftovers, require_broker
 from saffron.runtime.process.config import JSON, Settings, environment_of
+from saffron.runtime.process.listening import require_safe
 
 _EXTRAS = {"control": "control", "model_builder": "model-builder"}
 """Service -> the extra that it needs."""
@@ -58,8 +59,13 @@ def require_extras(services: Collection[str], *, embedded: bool) -> None:
 
 
 def prepare(settings: Settings, services: Sequence[str]) -> None:
-    """Does before the start all that takes long or may fail: leftovers, output format, Java, jars, the named broker."""
+    """Does before the start all that takes long or may fail.
+
+    That is packages, addresses, leftovers, output format, Java, jars, and the named broker.
+    """
     require_extras(services, embedded=not settings.bootstrap)
+    if "control" in services:
+        require_safe(settings.host, settings.token)
     if settings.results_format != JSON:
         from saffron.runtime.result_formats.writing import require_writable
 

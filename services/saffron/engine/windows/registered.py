@@ -19,7 +19,7 @@ from saffron.errors import SaffronError
 from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.plan.clauses import Window
 from saffron.language.plan.match_plan import MatchPlan
-from saffron.language.plan.plan import Plan
+from saffron.language.plan.plan import UNTIL_SEEN, Plan
 from saffron.records.query import ADD, NOW, QueryRecord, shedder_of
 from saffron.schema.schema import Kind, Schema
 
@@ -83,7 +83,7 @@ class Query:
         if self.failure:
             return self.failure
         waits = () if self.plan is None else self.plan.waits
-        unseen = f"no event has had this yet, and until one has, it is null: {', '.join(waits)}" if waits else ""
+        unseen = f"no event has had this yet; {UNTIL_SEEN}: {', '.join(waits)}" if waits else ""
         return "; ".join(one for one in (unseen, self.later) if one) or None
 
     @property

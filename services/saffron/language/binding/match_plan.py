@@ -276,9 +276,8 @@ def _leaf(expression: tree.Expression, layout: Layout, scope: Scope) -> Typed:
         raise scope.schema_error("NEXT stands in WHERE only", expression.span)
     assert isinstance(expression, tree.Name)
     hint = f"Write whose it is, as in {scope.places[0].variable}.{attribute_text(expression.name)}."
-    if expression.name in {place.variable for place in scope.places}:
-        hint = "The events themselves are always in the result; RETURN names values computed from them."
-    raise scope.bare_name_error(expression, hint)
+    of_event = "The events themselves are always in the result; RETURN names values computed from them."
+    raise scope.bare_name_error(expression, hint, of_event)
 
 
 def _reference(reference: tree.Reference, layout: Layout, scope: Scope) -> Typed:

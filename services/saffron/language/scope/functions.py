@@ -106,7 +106,7 @@ def _argument(row: Function, place: int, argument: tree.Expression, bind: Bind, 
         hint = f"It is {_WRITTEN.get(row.name, row.form)}."
         if row.name == "concat" and typed.sort is Sort.BOOLEAN:
             hint = "|| joins texts; conditions are joined by OR."
-        elif takes is Takes.TEXT and typed.sort is Sort.NUMBER:
+        elif takes in (Takes.TEXT, Takes.SERIES) and typed.sort is Sort.NUMBER:
             hint = "A number as text: CAST(a.x AS string)."
         raise scope.schema_error(message, argument.span, hint)
     return typed

@@ -24,7 +24,6 @@ from saffron.schema.table_names import Lookup
 
 OWN: dict[str, tuple[str, Kind]] = {
     "ts": ("ts", Kind.INT),
-    "timestamp": ("ts", Kind.INT),
     "type": ("type", Kind.STRING),
 }
 """Fields of every event, whatever its type: spelling -> name and kind."""
@@ -80,11 +79,20 @@ class Scope:
         start, end = span
         return QueryError(message, stage="schema", text=self.text, start=start, end=end, hint=hint, unknown=unknown)
 
-    def bare_name_error(self, name: Name, hint: str) -> QueryError:
-        """The error of a name without a variable. `hint`: used unless the name is null, quoted, or an attribute."""
+    def bare_name_error(self, name: Name, hint: str, of_event: str = "") -> QueryError:
+        """The error of a name without a variable. `hint`: used unless the name is null, quoted, or an attribute.
+
+        `of_event`: used instead of it for a variable of the pattern; else the variable's attributes are named.
+        """
         if is_null(name.name):
             variable = self.places[0].variable if self.places else "a"
             return self.schema_error(f"{name.name} is no value to compare with", name.span, null_hint(f"{variable}.x"))
+        place = next((place for place in self.places if place.variable == name.name), None)
+        if place is not None:
+            shown = place.written
+            list_hint = f"It is a list of events, as {shown}.len, max({shown}[].x) or {shown}[last].x reads it."
+            event_hint = f"It is an event: write {shown}.x for an attribute of it."
+            hint = of_event or (list_hint if place.closure else event_hint)
         start, end = name.span
         if self.text[start] in NAME_QUOTES and name_end(self.text, start, name.name) == end:
             hint = f"What stands in double quotes is a name; strings stand in single ones: {string_text(name.name)}."

@@ -11,17 +11,27 @@ from saffron.language.syntax.paths import attribute_text
 
 LISTED = 20
 """Most names that a sentence lists."""
+_TIMES = frozenset({"timestamp", "time", "event_time", "eventtime", "rowtime"})
+"""An event's time, as others call it, in lower case."""
+BEGINNING = 3
+"""Fewest characters by which a name is recognized that begins with them."""
 CANDIDATES = 1000
 """Most names searched for a similar one; the search costs microseconds for each."""
 
 
-def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
-    """`Did you mean 'price'?`, or "" if no known name is similar. `shown`: how to write a known name."""
+def suggestion(name: str, known: Iterable[str], shown: Callable[[str], str] = str, likeness: float = 0.6) -> str:
+    """`Did you mean 'price'?`, or "" if no known name is similar, and none alone begins with it.
+
+    `shown`: how to write a known name. `likeness`: how similar it must be, from 0 to 1.
+    """
     names = list(known)[:CANDIDATES]
     if len(name) > NAME_LIMIT or name in names:
         return ""
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
-    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=likeness)
+    if not near and len(name) >= BEGINNING:
+        longer = [one for one in folded if one.startswith(name.casefold())]
+        near = longer if len(longer) == 1 else []
     written = shown(folded[near[0]]) if near else ""
     return f"Did you mean {written if written.startswith(QUOTE) else quoted(written)}?" if near else ""
 
@@ -57,11 +67,11 @@ def structure(names: Sequence[str], arrays: Collection[str], name: str) -> str:
 
 
 def near_attribute(names: Sequence[str], name: str) -> str:
-    """The hint of an attribute that may be meant: the whole path of a field, or the most similar name."""
+    """The hint of an attribute that may be meant: the whole path of a field, the most similar name, or ts."""
     paths = [one for one in names if one.endswith(f".{name}")]
     if paths:
         return f"Did you mean {listing(paths[:1], attribute_text)}?"
-    return suggestion(name, names, attribute_text)
+    return suggestion(name, names, attribute_text) or ("An event's time is ts." if name.lower() in _TIMES else "")
 
 
 def known_attributes(owner: str, names: Sequence[str], arrays: Collection[str], name: str) -> str:
@@ -69,5 +79,5 @@ def known_attributes(owner: str, names: Sequence[str], arrays: Collection[str], 
     if hint := structure(names, arrays, name):
         return hint
     if not names:
-        return f"{owner}: none."
+        return f"{owner}: none. {near_attribute(names, name)}".rstrip()
     return f"{owner}: {listing(names, attribute_text)}. {near_attribute(names, name)}".rstrip()

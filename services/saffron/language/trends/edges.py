@@ -20,6 +20,7 @@ from saffron.language.scope.scope import Scope
 from saffron.language.scope.sorts import Typed
 from saffron.language.scope.typed import attribute, bind_condition
 from saffron.language.syntax import tree
+from saffron.language.syntax.lexing.tokens import name_text
 from saffron.language.syntax.paths import attribute_text
 from saffron.language.syntax.tree import Index
 from saffron.language.trends.layout import PatternPart, TrendLayout
@@ -124,7 +125,8 @@ class _Binder:
             message = f"{expression.function} runs over the events of one trend, which is never built"
             raise scope.plan_error(message, expression.span, hint)
         if isinstance(expression, tree.Name):
-            raise scope.bare_name_error(expression, "Write whose it is, as in A.x.")
+            of_event = f"It is an event: write {name_text(expression.name)}.x for an attribute of it."
+            raise scope.bare_name_error(expression, "Write whose it is, as in A.x.", of_event)
         assert isinstance(expression, tree.Reference)
         if expression.index is Index.NTH:
             written = scope.text[expression.span.start : expression.span.end][:60]

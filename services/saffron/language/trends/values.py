@@ -18,6 +18,7 @@ from saffron.language.syntax import tree
 from saffron.language.syntax.expression_printer import TREND_FUNCTIONS, expression_text
 from saffron.language.syntax.lexing.tokens import name_text
 from saffron.language.syntax.sql import is_null
+from saffron.language.trends.edges import MATCH_INSTEAD
 from saffron.language.trends.layout import TrendLayout
 from saffron.schema.schema import Kind
 
@@ -119,13 +120,24 @@ class _Binder:
             if isinstance(expression, tree.Name) and is_null(expression.name):
                 raise self.scope.bare_name_error(expression, "")
             shown = attribute_written(name or "this")
-            hint = f"Write GROUP BY {shown} to have a result for each {shown}, or aggregate it, as in MAX(A.x)."
             what = f"{shown} is no attribute by which trends are grouped"
-            raise self.scope.plan_error(what, expression.span, hint if name else "Write COUNT(*), SUM(A.x), ...")
+            raise self.scope.plan_error(what, expression.span, self._instead_of(expression, name))
         span = self.query.group[group.index(name)].span
         found = self.scope.shared(name, self.scope.places, span)
         sort = Sort.UNKNOWN if found.kind is None else SORTS[found.kind]
         return Typed(GroupValue(group.index(name), kind_or_guess(found)), sort)
+
+    def _instead_of(self, expression: tree.Expression, name: str | None) -> str:
+        """The hint for what is neither an aggregate nor a group attribute. `name`: as an attribute, or None."""
+        assert self.query.returns is not None
+        named = {item.alias: item.expression for item in self.query.returns.items if item.alias is not None}
+        if isinstance(expression, tree.Name) and expression.name in named:
+            return f"Write again what it names: {expression_text(named[expression.name])}."
+        if not name or name.lower() in TREND_FUNCTIONS:
+            return "Write COUNT(*), SUM(A.x), ..."
+        shown = attribute_written(name)
+        hint = f"Write GROUP BY {shown} to have a result for each {shown}, or aggregate it, as in MAX(A.x)."
+        return f"{hint} {MATCH_INSTEAD}" if isinstance(expression, tree.Reference) else hint
 
     def _aggregate(self, call: tree.Call) -> Typed:
         """A bound aggregate; QueryError for other calls, and with AND for all but COUNT(*)."""

@@ -69,6 +69,8 @@ def test_what_is_said_is_changed_and_nothing_else(client: Client) -> None:
         for name, value in changes.items():
             found = verb(StreamChange("quotes", **{name: value}), present(client)).record
             assert found == replace(first, **{name: value})
+    wider = plan_update(StreamChange("quotes", schema=changes["schema"]), present(client))
+    assert differences(wider) == ["schema: another one"]
     put(client, StreamChange("quotes", silence=30_000))
     off = plan_update(StreamChange("quotes", silence=0), present(client))
     assert differences(off) == ["silence: 30s -> -"]

@@ -34,7 +34,9 @@ def test_a_reader_needs_its_maker() -> None:
 def test_what_is_read_from_the_stream_is_made_by_no_query_that_comes_later() -> None:
     operator = WindowingOperator(0, "events", SCHEMA)
     plain = "PATTERN SEQ(Rise r, B b) WITHIN 9 s"
-    unseen = "no event has had this yet, and until one has, it is null: event type 'Rise'"
+    unseen = (
+        "no event has had this yet; until one has, a type is never met, and an attribute is null: event type 'Rise'"
+    )
     assert unseen in add(operator, "reader", READER)
     assert add(operator, "reader", None) == "removed"
     assert add(operator, "reader", plain) == unseen

@@ -80,7 +80,9 @@ def test_what_an_inferred_schema_lacks_may_come_yet() -> None:
     operator.query("r", add(1, text="PATTERN SEQ(A a, Nothing b) WHERE a.s = b.nothing WITHIN 1 hour"))
     first, second = operator.take_notices()
     assert (first.state, second.state) == ("active", "active")
-    assert str(first.reason).endswith("until one has, it is null: event type 'Nothing'")
+    assert str(first.reason).endswith(
+        "until one has, a type is never met, and an attribute is null: event type 'Nothing'"
+    )
     assert str(second.reason).endswith("event type 'Nothing', attribute 'nothing' of type Nothing")
 
 

@@ -84,16 +84,20 @@ class Cursor:
     def expect_attribute(self, where: str) -> Token:
         """Take an attribute's name or fail; any word will do, keywords included."""
         if self.token.kind != "word":
-            self.fail(f"expected an attribute {where}")
+            self.fail(f"expected an attribute {where}", hint=self._hint_of_string())
         return self.advance()
 
     def expect_name(self, what: str) -> Token:
         """Take a type or a variable, a word that is not reserved, or fail. `what`: "an event type", "a variable"."""
         if self.token.kind != "word":
-            self.fail(f"expected {what}")
+            self.fail(f"expected {what}", hint=self._hint_of_string())
         if self.token.lower in RESERVED:
             self.fail(f"expected {what}", hint=f"{self.token.value.upper()} is a keyword and cannot be a name here.")
         return self.advance()
+
+    def _hint_of_string(self) -> str:
+        """The hint for a string where a name should stand."""
+        return f"Write the name without quotes: {name_text(self.token.value)}." if self.token.kind == "string" else ""
 
     def refuse_other_signs(self, name: Token | Span, what: str, *signs: str) -> None:
         """Raise QueryError if one of `signs` directly follows `name`, the words just taken, as in order-paid."""
@@ -103,10 +107,10 @@ class Cursor:
             span = Span(name.start, found.end())
             raise self.error(f"{what} without quotes has letters, digits and _", span, hint=hint)
 
-    def expect_number(self, what: str) -> tuple[Token, int | float]:
+    def expect_number(self, what: str, *, hint: str = "") -> tuple[Token, int | float]:
         """Take a number or fail: the token and its value."""
         if self.token.kind != "number":
-            self.fail(f"expected {what}")
+            self.fail(f"expected {what}", hint=hint)
         token = self.advance()
         return token, self.number(token)
 

@@ -8,7 +8,7 @@ from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.lexing.cursor import RESERVED, Cursor
 from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.references import parse_next
-from saffron.language.syntax.sql import foreign_function, is_null
+from saffron.language.syntax.sql import HINTS, foreign_function, is_null
 from saffron.language.syntax.tree import Call, Expression, Literal, Name, Operation, Span, Star
 from saffron.schema.functions.casts import NAMES
 from saffron.schema.iso_times import parse_iso
@@ -44,7 +44,9 @@ def parse_call(cursor: Cursor, parse: Parse, parse_operand: Parse) -> Expression
     arguments = [] if cursor.token.is_symbol(")") else [_argument(cursor, parse)]
     while arguments and cursor.accept(","):
         arguments.append(_argument(cursor, parse))
-    cursor.expect(")", f"after the arguments of {name.value[:20]}", hint=foreign_function(name.lower))
+    before = cursor.tokens[cursor.index - 1].lower
+    hint = HINTS[before] if before == "distinct" else foreign_function(name.lower)
+    cursor.expect(")", f"after the arguments of {name.value[:20]}", hint=hint)
     cursor.leave()
     function = name.lower
     if len(arguments) > 1:

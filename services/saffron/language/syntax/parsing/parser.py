@@ -16,6 +16,7 @@ from saffron.language.syntax.parsing.checks import check_expression, check_expre
 from saffron.language.syntax.parsing.expressions import parse_expression
 from saffron.language.syntax.parsing.patterns import parse_pattern
 from saffron.language.syntax.parsing.publish import parse_emit, parse_publish
+from saffron.language.syntax.parsing.sizes import unit_suggestion
 from saffron.language.syntax.sql import COMMAS, HINTS
 from saffron.language.syntax.tree import Expression, Query, Span
 
@@ -77,8 +78,10 @@ def parse_condition(text: str) -> Expression:
     return expression
 
 
-_WORDS = ("and", "or", "as", "slide", "like", "regexp", "between", "in", "is")
+_WORDS = ("and", "or", "as", "slide", "like", "regexp", "between", "in", "into", "is")
 """Words inside clauses, of which one may be meant where a clause should begin."""
+_LIKE_A_WORD = 0.75
+"""How similar to a keyword a word must be to be taken for it; names, which stand there too, are often short."""
 
 
 def _of_elsewhere(cursor: Cursor) -> str:
@@ -87,9 +90,8 @@ def _of_elsewhere(cursor: Cursor) -> str:
     if cursor.tokens[first].lower == "every":
         return "every"
     token = cursor.token
-    if token.is_symbol("-") and cursor.peek().is_symbol(">"):
-        return "->"
-    return cursor.text[token.start : token.end].lower()
+    pair = cursor.text[token.start : cursor.peek().end]
+    return pair if pair in HINTS else cursor.text[token.start : token.end].lower()
 
 
 def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
@@ -97,11 +99,7 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     token = cursor.token
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:
-        near = suggestion(token.lower, [*clauses.CLAUSES, *_WORDS]) if token.kind == "word" else ""
-        near = near if found else f"Clauses: {', '.join(name.upper() for name in _PARTS)}."
-        if token.is_symbol(","):
-            near = COMMAS.get(next(reversed(found), ""), near)
-        hint = HINTS.get(_of_elsewhere(cursor), near)
+        hint = HINTS.get(_of_elsewhere(cursor)) or _near(cursor, next(reversed(found), ""))
         cursor.fail(
             "expected a clause" if not found else "expected the next clause, or the end of the query", hint=hint
         )
@@ -109,6 +107,28 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
         hint = "A file holds one query." if clause in ("query", "pattern") else "Each clause stands once."
         raise cursor.error(f"a second {token.value.upper()}", token, hint=hint)
     return clause
+
+
+def _near(cursor: Cursor, before: str) -> str:
+    """What may be meant by the token at the cursor, where a clause should begin. `before`: the last field of Query that
+    was found, "" at the beginning."""
+    token = cursor.token
+    if token.is_symbol(","):
+        return COMMAS.get(before, "")
+    if token.is_symbol("(") and before == "pattern":
+        return "Write SEQ(A a, B b) for a sequence, A a AND B b for both in any order, A a OR B b for one of them."
+    if cursor.tokens[cursor.index - 1].lower == "interval":
+        return HINTS["interval"]
+    if token.kind != "word":
+        return ""
+    if token.lower in clauses.STRATEGIES:
+        return f"A strategy stands at the beginning of WHERE: WHERE {token.lower} {{ a.x > 1 }}."
+    if before and cursor.tokens[cursor.index - 1].kind == "number" and (unit := unit_suggestion(token.value)):
+        return unit
+    near = suggestion(token.lower, [*clauses.CLAUSES, *_WORDS], likeness=_LIKE_A_WORD)
+    if not before:
+        return f"Clauses: {', '.join(name.upper() for name in _PARTS)}. {near}".rstrip()
+    return near or ("AS names a value: a.x AS name." if before == "returns" else "")
 
 
 def _final_semicolon(cursor: Cursor) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from saffron.language.syntax.lexing.cursor import Cursor
+from saffron.language.syntax.lexing.cursor import RESERVED, Cursor
 from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.sizes import parse_size
 from saffron.language.syntax.paths import parse_path
+from saffron.language.syntax.sql import HINTS
 from saffron.language.syntax.tree import (
     AnyOf,
     Conjunction,
@@ -82,6 +83,9 @@ def _unit(cursor: Cursor, is_clause: IsClause) -> Pattern:
         entered += 1
         pattern = Repeat(pattern, *bounds, span=cursor.span_from(start.start))
     cursor.depth -= entered
+    if entered and _has_variable(cursor, is_clause):
+        hint = "A variable stands behind its type or one repetition, as in B+ b[]; components have commas between them."
+        cursor.fail("expected the end of the component", hint=hint)
     if cursor.token.lower != "until":
         return pattern
     if not _begins_until(cursor, is_clause):
@@ -146,6 +150,8 @@ def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
     if not cursor.token.is_symbol("{"):
         return None
     start = cursor.advance().start
+    if cursor.token.is_symbol(","):
+        cursor.fail("expected how often the pattern repeats", hint="Write {0,n} for up to n times.")
     low = _count(cursor, "how often the pattern repeats")
     high: int | None = low
     if cursor.accept(","):
@@ -184,11 +190,22 @@ def _sequence(cursor: Cursor, start: Token) -> Pattern:
     opening = cursor.expect("(", "after SEQ")
     cursor.enter(opening)
     parts = _parts(cursor)
-    cursor.expect(")", "or ',' after a component")
+    cursor.expect(")", "or ',' after a component", hint=_hint_of_word(cursor))
     cursor.leave()
     if start.is_symbol("(") and len(parts) == 1:
         return parts[0]
     return Sequence(tuple(parts), span=cursor.span_from(start.start))
+
+
+def _hint_of_word(cursor: Cursor) -> str:
+    """The hint for a word that follows a component where a comma or the bracket should."""
+    if cursor.token.lower == "within":
+        return HINTS["within"]
+    if cursor.token.kind != "word" or cursor.token.lower in RESERVED:
+        return ""
+    if cursor.tokens[cursor.index - 1].lower == "as":
+        return HINTS["as"]
+    return "Components have commas between them: SEQ(A a, B b)."
 
 
 def _parts(cursor: Cursor) -> list[Pattern]:
@@ -209,7 +226,7 @@ def _any(cursor: Cursor) -> Pattern:
         raise cursor.error("ANY asks for at least one", token)
     cursor.expect(",", "after the number of ANY")
     parts = _parts(cursor)
-    cursor.expect(")", "or ',' after a component of ANY")
+    cursor.expect(")", "or ',' after a component of ANY", hint=_hint_of_word(cursor))
     cursor.leave()
     if 1 < len(parts) < count:
         hint = "To take several events of one type, list it alone: ANY(3, Stock s)."
@@ -256,8 +273,8 @@ def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
 
 
 def _is_name(cursor: Cursor, is_clause: IsClause) -> bool:
-    """True if the word at the cursor is a name: no AND or OR, no clause, no time of a NOT."""
-    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or")
+    """True if the word at the cursor is a name: no AND, OR or WITHIN, no clause, no time of a NOT."""
+    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or", "within")
     return is_word and not is_clause(cursor) and not _begins_due(cursor)
 
 

@@ -127,7 +127,8 @@ def parse_next(cursor: Cursor, keyword: Token) -> Next:
     variable = cursor.expect_name("a variable or a type in NEXT(...)")
     if cursor.accept("["):
         cursor.expect("]", "in NEXT(...)")
-    cursor.expect(")", "after NEXT(" + variable.value[:20])
+    shown = variable.value[:20]
+    cursor.expect(")", f"after NEXT({shown}", hint=f"Write NEXT({shown}).x for an attribute.")
     cursor.expect(".", "and an attribute after NEXT(...)")
     name, _ = parse_path(cursor, f"of {variable.value[:20]}")
     return Next(variable.value, name, parse_steps(cursor), span=cursor.span_from(keyword.start))

@@ -20,7 +20,7 @@ def unit_suggestion(written: str) -> str:
 
 def parse_size(cursor: Cursor, clause: str) -> Size:
     """A number and its unit, in ms or events. `clause`: for errors."""
-    token, _ = cursor.expect_number(f"a number after {clause}")
+    token, _ = cursor.expect_number(f"a number after {clause}", hint=f"Write it as in {clause} 10 seconds.")
     unit = cursor.token
     if unit.lower not in UNITS and unit.lower not in ("event", "events"):
         near = unit_suggestion(unit.value) if unit.kind == "word" else ""
