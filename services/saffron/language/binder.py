@@ -59,7 +59,13 @@ def bind(
     binder = bind_trend if is_aggregate(tree) else bind_match
     plan = binder(tree, scope, tree.name or name)
     computed = tuple(ComputedRead(name, tuple(types)) for name, types in scope.computed.items())
-    plan = replace(plan, waits=tuple(scope.waits), unseen=tuple(scope.unseen_names), computed=computed)
+    plan = replace(
+        plan,
+        waits=tuple(scope.waits),
+        unseen=tuple(scope.unseen_names),
+        computed=computed,
+        timestamps=tuple(scope.timestamps),
+    )
     if isinstance(plan, MatchPlan):
         _warn_of_cost(plan, tree, scope)
     weight = 1.0 if tree.weight is None else float(tree.weight.value)

@@ -16,7 +16,7 @@ import pytest
 import saffron
 from saffron.engine.operators import aggregates
 from saffron.engine.windows.dead_letters import DeadLetter
-from saffron.errors import InputError, QueryError, SaffronError
+from saffron.errors import InputError, QueryError, SaffronError, SchemaError
 from saffron.runtime.replay import fused
 from saffron.schema.functions import own
 from tests.unit.api.samples import EVENTS, MATCHES, SCHEMA, TRENDS
@@ -126,12 +126,13 @@ class TestBadEvents:
         with pytest.warns(UserWarning, match=r"query unpaid: no event has had this yet.*'Pay'"):
             live.close()
 
-    def test_an_attribute_that_is_called_as_the_time_is_null_until_it_comes(self) -> None:
-        events = [{"type": "A", "ts": 1}, {"type": "A", "ts": 2, "timestamp": "p"}, {"type": "A", "ts": 3}]
+    def test_a_timestamp_that_is_the_time_until_events_have_one_fails_the_query(self) -> None:
         live = saffron.open("PATTERN A a WITHIN 1 s RETURN a.timestamp AS v")
-        with pytest.warns(UserWarning, match="An event's time is ts"):
-            assert [match.returns["v"] for event in events for match in live.feed(event)] == [None, "p", None]
-        live.close()
+        assert [match.returns["v"] for match in live.feed({"type": "A", "ts": 1})] == [1]
+        with pytest.warns(UserWarning, match="Write ts for the time"):
+            live.feed({"type": "A", "ts": 2, "timestamp": "p"})
+        with pytest.raises(SchemaError, match="timestamp was read as the time of events of type 'A'"):
+            live.feed({"type": "A", "ts": 3})
 
     def test_values_of_another_kind_are_told_at_the_end(self) -> None:
         live = saffron.open("PATTERN SEQ(A a, A b) WHERE [x] WITHIN 1 s")

@@ -76,6 +76,35 @@ def test_it_fails_where_the_version_comes_into_force_and_the_others_go_on(
     assert {orjson.loads(line)["return"].get("b") for line in found} == {None}
 
 
+TIMED = {
+    MatchOperator: "PATTERN W w WHERE w.x > 2 WITHIN 10 ms RETURN w.timestamp AS at",
+    TrendOperator: "PATTERN W+ WHERE W.x > 2 WITHIN 40 ms RETURN COUNT(*), MAX(W.timestamp) AS at",
+}
+
+
+@KINDS
+@pytest.mark.parametrize("given", [False, True], ids=["grown", "given"])
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_timestamp_that_was_the_time_does_not_become_an_attribute(
+    kind: type[Operator], restart: bool, given: bool
+) -> None:
+    kinds = dict.fromkeys(("x", "b", "timestamp"), Kind.INT)
+    version = Schema(kinds, {"W": tuple(kinds)}, {"W": frozenset()}, given=given)
+    operator = kind(partition=0, compiled=False)
+    found = results(operator, version, [TIMED[kind], OTHER[kind]], restart=restart)
+    status = operator.statuses()["q0"]
+    assert status.state == "failed"
+    assert "timestamp was read as the time of events of type 'W'" in str(status.reason)
+    assert "Write ts for the time" in str(status.reason)
+    assert operator.statuses()["q1"].state == "active"
+    assert {orjson.loads(line)["return"]["at"] for line in of(found, "q0")} <= {10 * seq for seq in range(CUT)}
+    fresh = kind(partition=0, compiled=False)
+    texts = [TIMED[kind]]
+    for block in blocks(EVENTS, [SIZE], [(0, version)], controls(texts)):
+        entries = fresh.apply(block)
+        assert {orjson.loads(line)["return"]["at"] for line in entries.json(0, len(entries))} <= {None}, "the attribute"
+
+
 @KINDS
 def test_a_snapshot_in_which_it_went_on_has_it_failed(kind: type[Operator]) -> None:
     """Earlier versions let it go on with columns of other kinds, and lost it at the next start, without a word."""

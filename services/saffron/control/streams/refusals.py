@@ -10,7 +10,7 @@ from saffron.control.streams.change import StreamChange, StreamContext, require_
 from saffron.counted import counted
 from saffron.engine.events.decoding.growth import given_anew
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.engine.operators.composition import bound, makers_first, standing_plans
+from saffron.engine.operators.composition import bound, makers_first, require_timestamps, standing_plans
 from saffron.errors import QueryError, SaffronError, SchemaError
 from saffron.language.plan.plan import Plan
 from saffron.language.syntax.delivery import made
@@ -122,6 +122,7 @@ def _refuse_left_behind(before: StreamRecord, given: Schema, now: StreamContext)
     for name in makers_first(compiled, {name: now.queries[name] for name in standing}):
         try:
             plans[name] = bound(compiled, now.queries[name], later, name, plans)
+            require_timestamps(standing[name].timestamps, plans[name])
         except SaffronError as error:
             why = error.message if isinstance(error, QueryError) else str(error)
             raise Refused(

@@ -5,14 +5,15 @@ Every operator that binds queries asks here, so that all of them decide alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
 
+from saffron.carets import quoted
 from saffron.engine.operators.containment import is_of_query
 from saffron.engine.operators.standing import Compiler
-from saffron.errors import SaffronError
+from saffron.errors import SaffronError, SchemaError
 from saffron.language.binder import Bound
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
@@ -160,6 +161,19 @@ def standing_plans(compiler: Compiler, texts: Mapping[str, str], schema: Schema 
         if plan.stream == stream:
             plans[name] = plan
     return plans
+
+
+def require_timestamps(before: Collection[str], plan: Plan) -> None:
+    """SchemaError: `timestamp` was the time of events of a type, and is an attribute of theirs from now on.
+
+    `before`: `timestamps` of the same query's plan until now.
+    """
+    for name in before:
+        if name not in plan.timestamps:
+            raise SchemaError(
+                f"timestamp was read as the time of events of type {quoted(name)}, which have an attribute of that name"
+                " now. Write ts for the time; a query that is added from now on reads the attribute"
+            )
 
 
 def makers_first(compiler: Compiler, texts: Mapping[str, str]) -> list[str]:

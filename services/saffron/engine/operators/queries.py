@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
-from saffron.engine.operators.composition import makers_first
+from saffron.engine.operators.composition import makers_first, require_timestamps
 from saffron.engine.operators.containment import (
     ADVANCING,
     BINDING,
@@ -259,6 +259,8 @@ class QueryOperator(EngineHooks[S, R]):
                 if not isinstance(plan, self._plans) or plan.stream != self.stream:
                     standing.foreign = True
                     return
+                require_timestamps(standing.timestamps, plan)
+                standing.timestamps = plan.timestamps
                 self._read.add(standing, plan)
                 standing.runs = self._start(standing, plan)
             except SaffronError as error:

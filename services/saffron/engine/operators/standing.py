@@ -42,6 +42,7 @@ class StandingQuery(Generic[R]):
 
     `shed`: its shedder. `earliest`: it is to see the past too. `refusal`: why its text does not bind, or "". `failure`:
     why it was stopped (see `containment`), or "". `foreign`: it is no query of this engine, or not of this stream.
+    `timestamps`: those of its plan (see MatchPlan).
     """
 
     name: str
@@ -55,6 +56,7 @@ class StandingQuery(Generic[R]):
     failure: str = ""
     foreign: bool = False
     runs: R | None = None
+    timestamps: tuple[str, ...] = ()
 
     @property
     def active(self) -> R | None:

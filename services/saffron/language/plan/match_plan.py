@@ -28,6 +28,7 @@ class MatchPlan:
     `confidence`: the threshold, None without CONFIDENCE.
     `returns`: () for RETURN * and without RETURN. `waits`: descriptions of types and attributes that no event has had
     yet. `unseen`: names of those attributes that the schema lacks. `computed`: the computed values that it reads.
+    `timestamps`: types without an attribute `timestamp`, of which the query reads ts by that name.
     """
 
     name: str
@@ -56,6 +57,7 @@ class MatchPlan:
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     computed: tuple[ComputedRead, ...] = ()
+    timestamps: tuple[str, ...] = ()
 
     @property
     def positive(self) -> int:

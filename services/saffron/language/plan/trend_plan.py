@@ -85,7 +85,8 @@ class TrendPlan:
     `group`: attributes of GROUP BY; the aggregates of all keys of a group are combined.
     `window`: with `slide` or `opens` (WITHIN alone means SLIDE = WITHIN).
     `aggregates`: each once. `returns`, `having`: expressions over TrendValue, GroupValue and Const.
-    `exact`: EXACT, integers of any size. `delivery`: PUBLISH. `waits`, `unseen`, `computed`: see MatchPlan.
+    `exact`: EXACT, integers of any size. `delivery`: PUBLISH. `waits`, `unseen`, `computed`, `timestamps`: see
+    MatchPlan.
     """
 
     name: str
@@ -108,3 +109,4 @@ class TrendPlan:
     waits: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     computed: tuple[ComputedRead, ...] = ()
+    timestamps: tuple[str, ...] = ()

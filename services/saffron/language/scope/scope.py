@@ -22,8 +22,11 @@ from saffron.schema.event_types import EventTypes, is_type, one_type
 from saffron.schema.schema import Kind, Schema
 from saffron.schema.table_names import Lookup
 
+TIMESTAMP = "timestamp"
+"""What the papers write for ts (X, figure 6). Unlike ts, it can be the name of an attribute, which comes first."""
 OWN: dict[str, tuple[str, Kind]] = {
     "ts": ("ts", Kind.INT),
+    TIMESTAMP: ("ts", Kind.INT),
     "type": ("type", Kind.STRING),
 }
 """Fields of every event, whatever its type: spelling -> name and kind."""
@@ -58,7 +61,8 @@ class Scope:
     `schema`: None accepts every name. `lenient`: unknown names are warnings. `aggregates`: names of user-defined
     aggregates, in lower case. `unseen`: names that an inferred schema lacks may come later, and are null until then.
     `places`: the components in pattern order. `waits`, `unseen_names`: ordered sets, see plan.MatchPlan. `computed`:
-    the computed values that the query reads, each with the types of whose events it reads it.
+    the computed values that the query reads, each with the types of whose events it reads it. `timestamps`: see
+    plan.MatchPlan.
     """
 
     text: str
@@ -71,6 +75,7 @@ class Scope:
     waits: dict[str, None] = field(default_factory=dict)
     unseen_names: dict[str, None] = field(default_factory=dict)
     computed: dict[str, dict[EventTypes, None]] = field(default_factory=dict)
+    timestamps: dict[str, None] = field(default_factory=dict)
 
     # -------------------------------------------------------- errors and warnings
 
@@ -252,6 +257,8 @@ class Scope:
         kind = self.schema.kinds.get(name, Kind.NULL)
         if name not in own:
             if name in OWN:
+                if name == TIMESTAMP:
+                    self.timestamps[type_name] = None
                 return Found(*OWN[name])
             self._miss(type_name, own, name, span)
         looked_up = Lookup.of_name(name) is not None  # such a query begins where all events are looked up

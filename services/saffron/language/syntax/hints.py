@@ -11,7 +11,7 @@ from saffron.language.syntax.paths import attribute_text
 
 LISTED = 20
 """Most names that a sentence lists."""
-_TIMES = frozenset({"timestamp", "time", "event_time", "eventtime", "rowtime"})
+_TIMES = frozenset({"time", "event_time", "eventtime", "rowtime"})
 """An event's time, as others call it, in lower case."""
 BEGINNING = 3
 """Fewest characters by which a name is recognized that begins with them."""

@@ -50,3 +50,10 @@ def test_it_is_refused_with_the_query_the_name_and_both_ways_out() -> None:
 )
 def test_other_queries_hold_no_schema_up(there: StreamContext) -> None:
     assert plan_change(StreamChange("s", schema=given("x", "b")), there).is_change
+
+
+def test_a_timestamp_that_is_the_time_holds_a_schema_up_that_makes_it_an_attribute() -> None:
+    there = now(q="FROM s PATTERN W w WHERE w.timestamp > 5 WITHIN 10 ms", r="FROM s PATTERN W w WITHIN 10 ms")
+    with pytest.raises(Refused, match=r"query 'q' .*Write ts for the time"):
+        plan_change(StreamChange("s", schema=given("x", "timestamp")), there)
+    assert plan_change(StreamChange("s", schema=given("x", "b")), there).is_change

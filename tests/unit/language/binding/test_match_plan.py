@@ -104,6 +104,7 @@ def test_the_example_of_the_language_page_in_full() -> None:
         ("a.flag", [("a", "begin", "a.flag", True)]),
         ("1 = 1", [("a", "begin", "1 = 1", True)]),
         ("c.ts - a.ts <= 5 s", [("c", "begin", "c.ts - a.ts <= 5000", False)]),
+        ("c.timestamp > 0", [("c", "begin", "c.ts > 0", True)]),
         ("a.type = 'A'", [("a", "begin", "a.type = 'A'", True)]),
         ("a.k IN ('p', 'q')", [("a", "begin", "a.k IN ('p', 'q')", True)]),
         ("C.x > 1", [("c", "begin", "c.x > 1", True)]),
