@@ -29,6 +29,7 @@ from saffron.engine.events.raw import RawBatch, batch_of_values, trim_lines
 from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.errors import InputError
 from saffron.history.decoding import Piece
+from saffron.history.written import as_written, unread, written_schema
 from saffron.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -46,13 +47,17 @@ Pieces = Callable[[Iterable[pa.RecordBatch]], Iterator[Piece]]
 
 @dataclass(frozen=True)
 class File:
-    """A file. `number`: its index in the order of arrival; `place`: the index of its argument; `uri`: Spark's name."""
+    """A file. `number`: its index in the order of arrival; `place`: the index of its argument; `uri`: Spark's name.
+
+    `written`: the schema of a Parquet file.
+    """
 
     number: int
     argument: str
     place: int
     uri: str
     kind: str
+    written: pa.Schema | None = None
 
     @property
     def name(self) -> str:
@@ -76,8 +81,25 @@ def listed(session: SparkSession, arguments: Sequence[str]) -> list[File]:
         if not rows:
             raise InputError(f"{argument}: no files there (names that begin with . or _ are left out)")
         for uri in sorted(row[0] for row in rows):
-            found.append(File(len(found), argument, place, uri, _kind(uri)))
+            kind = _kind(uri)
+            written = _written(session, uri) if kind == TABLE else None
+            found.append(File(len(found), argument, place, uri, kind, written))
     return found
+
+
+def _written(session: SparkSession, uri: str) -> pa.Schema:
+    """The schema of a Parquet file; InputError if it has none, or a column that Spark cannot read."""
+    try:
+        schema = written_schema(session, uri)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{_name(uri)}: no Parquet file: {error}") from error
+    for field in schema:
+        if unread(field.type):
+            raise InputError(
+                f"{_name(uri)}: column {field.name!r} has the type {field.type}, which Spark does not read. "
+                "`saffron replay` does; or write the column as text"
+            )
+    return schema
 
 
 def _kind(uri: str) -> str:
@@ -113,7 +135,9 @@ def parts_of(session: SparkSession, files: Sequence[File], schema: Schema | None
             read = reader.option("mergeSchema", "true").parquet(argument)
             if "type" not in read.columns:
                 raise InputError(f"{argument}: has no column 'type', which names the type of each event")
-            yield FileGroup(read.selectExpr("*", "_metadata.row_index as `$row`", _FILE), table_pieces(numbers))
+            schemas = {file.uri: file.written for file in chosen if file.written is not None}
+            rows = read.selectExpr("*", "_metadata.row_index as `$row`", _FILE)
+            yield FileGroup(rows, table_pieces(numbers, schemas))
         else:
             read = reader.format("binaryFile").load(argument)
             yield FileGroup(read.selectExpr("content", _FILE), whole_pieces(numbers, schema))
@@ -211,8 +235,8 @@ def _lines(values: Any, block: int, before: int) -> RawBatch:
     return RawBatch(buffer, starts[kept], ends[kept], number)
 
 
-def table_pieces(numbers: Mapping[str, int]) -> Pieces:
-    """The function from rows of Parquet files, with their numbers ("$row"), to pieces."""
+def table_pieces(numbers: Mapping[str, int], written: Mapping[str, pa.Schema]) -> Pieces:
+    """The function from rows of Parquet files, with their numbers ("$row"), to pieces. `written`: schemas by URI."""
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         for batch in batches:
@@ -220,7 +244,8 @@ def table_pieces(numbers: Mapping[str, int]) -> Pieces:
             plain = batch.drop_columns(["$row", "$file"])
             names = plain.schema.names
             for file, start, stop in _runs(batch, np.zeros_like(rows)):
-                (made,) = table_events(_name(file), names, [plain.slice(start, stop - start)])
+                rows_of_file = as_written(plain.slice(start, stop - start), written[file])
+                (made,) = table_events(_name(file), names, [rows_of_file])
                 yield Piece(numbers[file], 0, made.batch(rows[start:stop].astype(np.int64)))
 
     return pieces

@@ -23,8 +23,9 @@ _NEEDED: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(BLOCK_EVENTS),
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
 }
-"""Settings that any session needs: times as in a replay, batches as large as the engine's blocks."""
+"""Settings that any session needs: times as in a replay, batches as large as the engine's blocks, nanoseconds read."""
 _ONE_A_TASK = {"spark.sql.files.openCostInBytes": str(1 << 40)}
 """Setting that makes files seem so large that no two share a task."""
 

@@ -35,7 +35,7 @@ def translated(text: str) -> SaffronError:
         return InputError(ours[1])
     for mark, hint in _HINTS.items():
         if mark in text:
-            return InputError(f"{hint}: {_first(text)}")
+            return InputError(f"{hint}: {_first(text[text.index(mark) - 1 :])}")
     if "Traceback" in text and (python := _PYTHON.findall(text)):
         return SaffronError(f"a task of Spark failed: {python[-1]}")
     return SaffronError(f"Spark: {_first(text)}")

@@ -78,6 +78,7 @@ def test_history_on_spark_gives_the_answers_of_a_replay(
         expected = replayed([query], tmp_path / "quotes" / "3.parquet")
         assert sorted(one["line"].encode() for one in pairs) == sorted(expected)
         refusals(session, tmp_path)
+        kinds_of_columns(session, tmp_path)
     gc.collect()
 
 
@@ -111,6 +112,27 @@ def refusals(session: SparkSession, folder: Path) -> None:
     (folder / "seconds.jsonl").write_bytes(b'{"type":"A","ts":1777629600,"x":1}\n{"type":"A","ts":1777629601,"x":1}\n')
     with pytest.warns(UserWarning, match="times of 2 events lie in 1970"):
         saffron.backfill("PATTERN A a WHERE [x] WITHIN 1 ms", folder / "seconds.jsonl", folder / "new", session=session)
+
+
+def kinds_of_columns(session: SparkSession, folder: Path) -> None:
+    """What a value is does not depend on Spark's having its type; a column that it does not read is named."""
+    of: dict[str, Any] = {
+        "type": pa.array(["A", "A"]),
+        "ts": pa.array([1_000_000, 2_500_000], pa.timestamp("ns")),
+        "nanos": pa.array([2**62, -1], pa.timestamp("ns", "UTC")),
+        "zone": pa.array([2**50, None], pa.timestamp("us", "Europe/Berlin")),
+        "took": pa.array([5, None], pa.duration("us")),
+        "id": pa.array([2**53 + 1, 2**63], pa.uint64()),
+        "all": pa.array([[{"took": 5}], None], pa.list_(pa.struct([("took", pa.duration("us"))]))),
+        "bytes": pa.array([b"\xff", b"x"]),
+    }
+    pq.write_table(pa.table(of), folder / "kinds.parquet")
+    query = "PATTERN A a WHERE [id] WITHIN 1 ms"
+    saffron.backfill(query, folder / "kinds.parquet", folder / "kinds", session=session)
+    assert written(folder / "kinds") == sorted(replayed([query], folder / "kinds.parquet"), key=place)
+    pq.write_table(pa.table({**of, "day": pa.array([1, 2], pa.time64("us"))}), folder / "times.parquet")
+    with pytest.raises(InputError, match=r"times\.parquet: column 'day' has the type time64\[us\]"):
+        saffron.backfill(query, folder / "times.parquet", folder / "times", session=session)
 
 
 def write_quotes(folder: Path) -> None:

@@ -28,6 +28,11 @@ Traceback (most recent call last):
         (TASK.format("ModuleNotFoundError: No module named 'x'"), SaffronError, "No module named 'x'"),
         ("[PATH_NOT_FOUND] Path does not exist: file:/no. SQLSTATE: 42K03", InputError, "no such file"),
         ("[CANNOT_MERGE_SCHEMAS] Failed merging", InputError, "two types"),
+        (
+            "an error occurred\n: x.E: [FAILED_READ_FILE.X] reading file file:/a.parquet\n",
+            InputError,
+            "file:/a.parquet",
+        ),
         ("something else\nat org.x", SaffronError, "Spark: something else"),
         ("", SaffronError, "(no message)"),
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import orjson
@@ -22,6 +23,8 @@ from saffron.runtime.streams.registry import WriterSchema, posting, register
 AVRO = "AVRO"
 _CONTENT_TYPES = {AVRO: b"application/avro", "JSON SCHEMA": b"application/json"}
 _LARGEST = 2**63
+_PATIENCE = 0.5
+"""Time that the first row of a query waits for the registry (s); it answers at once, unless something is wrong."""
 _WINDOW = {"window_start": 0, "window_end": 1}
 _CONNECT: Mapping[RowType, Mapping[str, Any]] = {
     RowType.STRING: {"type": "string"},
@@ -70,6 +73,8 @@ class RowFormats:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._encoders: dict[tuple[str, Row], Encode] = {}
+        self._threads: ThreadPoolExecutor | None = None
+        self._requests: dict[tuple[str, Row], Future[int]] = {}
 
     def refusal(self, row: Row) -> str:
         """The reason why such rows cannot be written as things are set; "" if they can."""
@@ -108,13 +113,29 @@ class RowFormats:
             return lambda text: opening + orjson.dumps(values_of(row, text)) + b"}"
         write = _avro(row)
         try:
-            post = posting(self._settings.results_registry, self._settings.registry_auth)
-            head = frame_head(register(post, f"{topic}-value", WriterSchema(AVRO, avro_schema(row))))
+            head = frame_head(self._registered(topic, row))
         except RefusedError as error:
             raise SchemaError(f"rows cannot be written without their schema, {topic}-value: {error}") from error
         except LogError as error:
             raise StreamError(f"the rows of query {row.name} wait for their schema, {topic}-value: {error}") from error
         return lambda text: head + write(values_of(row, text))
+
+    def _registered(self, topic: str, row: Row) -> int:
+        """The id of the schema of rows. A registry that takes long holds up these rows, and not the service."""
+        wait = 0.0
+        if (topic, row) not in self._requests:
+            post = posting(self._settings.results_registry, self._settings.registry_auth)
+            schema = WriterSchema(AVRO, avro_schema(row))
+            self._threads = self._threads or ThreadPoolExecutor(1, "rows")
+            self._requests[topic, row] = self._threads.submit(register, post, f"{topic}-value", schema)
+            wait = _PATIENCE
+        request = self._requests[topic, row]
+        try:
+            request.exception(wait)
+        except TimeoutError:
+            url = self._settings.results_registry
+            raise LogError(f"the schema registry at {url} has not answered yet") from None
+        return self._requests.pop((topic, row)).result()
 
 
 def _avro(row: Row) -> Callable[[dict[str, Any]], bytes]:

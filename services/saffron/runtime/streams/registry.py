@@ -90,8 +90,9 @@ class Registry:
     def _answer(self, one: int, future: Future[WriterSchema | None], now_ms: int) -> None:
         try:
             schema = future.result()
-        except LogError as error:
-            self.waiting, self._retry_at = str(error), now_ms + _RETRY_MS
+        except Exception as error:  # whatever a registry answers, it holds up its own streams alone
+            told = str(error) if isinstance(error, LogError) else f"schema {one} cannot be fetched: {error!r}"
+            self.waiting, self._retry_at = told, now_ms + _RETRY_MS
             return
         self.waiting = ""
         self._known[one] = _Unknown(now_ms + _UNKNOWN_MS) if schema is None else schema
@@ -106,25 +107,42 @@ class Registry:
                 form = "?format=serialized"
                 body = self._body(f"/schemas/ids/{one}{form}")
             references: dict[str, str] = {}
-            self._collect(body, form, references)
+            self._collect(body, form, references, set())
         except LookupError:
             return None
-        return WriterSchema(kind, str(body["schema"]), tuple(references.items()))
+        return WriterSchema(kind, body["schema"], tuple(references.items()))
 
     def _body(self, path: str) -> Mapping[str, Any]:
         """The answer with a schema. LookupError: the registry knows none. LogError: it is no registry's answer."""
         body = self._get(path)
-        if not isinstance(body, dict) or "schema" not in body:
+        if not _has_schema(body):
             raise LogError(f"no schema registry: {path} has no answer with a schema")
-        return body
+        return body  # type: ignore[no-any-return]
 
-    def _collect(self, body: Mapping[str, Any], form: str, found: dict[str, str]) -> None:
+    def _collect(self, body: Mapping[str, Any], form: str, found: dict[str, str], begun: set[str]) -> None:
+        """`begun`: names of references met so far, so that schemas that name each other come to an end."""
         for reference in body.get("references") or ():
-            if reference["name"] not in found:
-                subject, version = quote(reference["subject"], safe=""), reference["version"]
+            name = reference["name"]
+            if name not in begun:
+                begun.add(name)
+                subject, version = (quote(str(reference[part]), safe="") for part in ("subject", "version"))
                 other = self._body(f"/subjects/{subject}/versions/{version}{form}")
-                self._collect(other, form, found)
-                found[reference["name"]] = str(other["schema"])
+                self._collect(other, form, found, begun)
+                found[name] = other["schema"]
+
+
+def _has_schema(body: Any) -> bool:
+    """True if an answer of a registry has a schema, with references that can be followed."""
+    if not isinstance(body, dict) or not isinstance(body.get("schema"), str):
+        return False
+    references = body.get("references") or []
+    return isinstance(references, list) and all(
+        isinstance(one, dict)
+        and isinstance(one.get("name"), str)
+        and isinstance(one.get("subject"), str)
+        and isinstance(one.get("version"), int | str)
+        for one in references
+    )
 
 
 class RegistryLog:

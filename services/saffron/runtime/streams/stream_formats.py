@@ -41,7 +41,8 @@ Translation = Callable[[RawBatch], RawBatch | None]
 class Formats:
     """The translations of all streams of a process.
 
-    `credentials`: for their registries. `clock`: ms. `background`: runs registry requests; an own thread if None.
+    `credentials`: for their registries. `clock`: ms. `background`: runs registry requests; a thread for each registry
+    if None, so that none waits for another.
     """
 
     def __init__(self, credentials: str, clock: Callable[[], int], background: Background | None = None) -> None:
@@ -92,9 +93,9 @@ class Formats:
 
     def _readers(self, url: str) -> _Readers:
         if url not in self._registries:
-            if self._background is None:
-                self._background = self._threads.enter_context(ThreadPoolExecutor(1, "registry")).submit
-            self._registries[url] = _Readers(Registry(over_http(url, self._credentials), self._background))
+            get = over_http(url, self._credentials)
+            background = self._background or self._threads.enter_context(ThreadPoolExecutor(1, "registry")).submit
+            self._registries[url] = _Readers(Registry(get, background))
         return self._registries[url]
 
     def _translated(self, written: Written, batch: RawBatch) -> RawBatch | None:
@@ -169,6 +170,9 @@ def _reader(one: int, schema: WriterSchema) -> Reader | NoReader:
             from saffron.engine.events.formats.protobuf import protobuf_reader
 
             return protobuf_reader(schema.text, schema.references)
-    except SchemaError as error:
-        return NoReader("unknown-schema", f"schema {one} cannot be used: {error}")
+    except (ImportError, MemoryError):
+        raise
+    except Exception as error:  # whatever stands in a schema, it holds up its own messages alone
+        told = str(error) if isinstance(error, SchemaError) else repr(error)
+        return NoReader("unknown-schema", f"schema {one} cannot be used: {told}")
     return lambda payload: payload

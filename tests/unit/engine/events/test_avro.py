@@ -209,3 +209,28 @@ def test_a_decimal_is_that_of_fastavro() -> None:
         "type": "R",
         "f0": Decimal("-1234.567"),
     }
+
+
+@pytest.mark.parametrize(
+    ("written", "scale", "text"),
+    [
+        (2**1023, 0, str(2**1023)),
+        (2**1024, 0, '"Infinity"'),
+        (-(2**1025), 0, '"-Infinity"'),
+        (2**1025, 2, str(2**1025)[:-2] + "." + str(2**1025)[-2:]),
+        (2**7_999_990, 2, '"Infinity"'),
+        (-(2**7_999_990), 1000, '"-Infinity"'),
+    ],
+    ids=["largest", "beyond", "below", "fraction", "million", "million, below"],
+)
+def test_a_decimal_beyond_every_float_is_infinite_and_costs_little(written: int, scale: int, text: str) -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 1000, "scale": scale}
+    digits = written.to_bytes(written.bit_length() // 8 + 1, "big", signed=True)
+    read = avro_reader(json.dumps(record(kind)))
+    assert read(whole(len(digits)) + digits).decode() == f'{{"type":"R","f0":{text}}}'
+
+
+def test_a_decimal_of_a_very_large_scale_is_refused() -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 10**6, "scale": 1001}
+    with pytest.raises(SchemaError, match="a decimal of scale 1,001; the largest is 1,000"):
+        avro_reader(json.dumps(record(kind)))

@@ -160,4 +160,4 @@ def test_what_cannot_be_read_is_a_dead_letter_with_its_own_bytes_and_the_reason(
         (103, "no-frame", b"\0\0"),
         (104, "unknown-schema", framed(8, b"x")),
     ]
-    assert letters[1].detail == "not by schema 1, which it names: 1 bytes are left over"
+    assert letters[1].detail == "not by schema 1, which it names: 1 byte is left over"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import fastavro
@@ -149,6 +150,34 @@ def test_without_a_registry_the_reason_is_said() -> None:
         registry.down = True
         with pytest.raises(StreamError, match=r"the rows of query of.it wait for their schema, t-value: .*500"):
             formats.encode("t", row, b"{}")
+
+
+def test_a_registry_that_hangs_is_asked_beside_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    row, texts, _ = rows(TEXTS[0], "AVRO")
+    asked: list[str] = []
+    released = Event()
+
+    def hanging(_: Any, subject: str, __: Any) -> int:
+        asked.append(subject)
+        released.wait()
+        return 7
+
+    monkeypatch.setattr("saffron.runtime.result_formats.rows.register", hanging)
+    formats = RowFormats(replace(Settings(), results_registry="http://hangs:1"))
+    try:
+        for _ in range(3):
+            with pytest.raises(StreamError, match="http://hangs:1 has not answered yet"):
+                formats.encode("t", row, texts[0])
+    finally:
+        released.set()
+    while True:
+        try:
+            message = formats.encode("t", row, texts[0])
+            break
+        except StreamError:
+            continue
+    assert message.startswith(b"\0\0\0\0\7")
+    assert asked == ["t-value"]
 
 
 def test_names_of_records_are_avros() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import fastavro
 import orjson
 
+from saffron.counted import counted
 from saffron.engine.events.formats.as_json import event_as_json
 from saffron.engine.events.formats.avro_values import Message, Read, Values, whole
 from saffron.engine.events.formats.framed import Reader
@@ -48,7 +49,7 @@ def avro_values(parsed: Any, named: Mapping[str, Any]) -> Callable[[bytes], Any]
         except RecursionError:
             raise ValueError("it is nested too deep") from None
         if left := len(payload) - end:
-            raise ValueError(f"{left} bytes are left over")
+            raise ValueError(counted(left, "byte is left over", "bytes are left over"))
         return found
 
     return value

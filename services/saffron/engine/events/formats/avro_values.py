@@ -7,6 +7,7 @@ is one from the end, and six bytes can claim an array of millions of nulls.
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -20,6 +21,11 @@ from saffron.schema.iso_times import NS_OF_DAY, iso_date, iso_duration, iso_of_d
 
 MOST_WITHOUT_BYTES = 10_000
 """Values of a message that take none of its bytes: nulls, fixed values of size 0, and records of such fields."""
+
+MOST_SCALE = 1_000
+"""Digits of a decimal behind its point."""
+_BITS_OF_FLOATS, _BITS_OF_A_DIGIT = 1024, 4
+"""Bits of the largest float64; no fewer bits than a decimal digit has."""
 
 _FLOAT, _DOUBLE, _THREE = Struct("<f"), Struct("<d"), Struct("<3I")
 
@@ -264,6 +270,8 @@ def _logical(read: Read, schema: Mapping[str, Any]) -> Read:
     if meaning is None:
         return read
     scale = int(schema.get("scale") or 0)
+    if scale > MOST_SCALE:
+        raise SchemaError(f"a decimal of scale {scale:,}; the largest is {MOST_SCALE:,}")
 
     def mean(data: Message, at: int) -> tuple[Any, int]:
         value, at = read(data, at)
@@ -272,9 +280,15 @@ def _logical(read: Read, schema: Mapping[str, Any]) -> Read:
     return mean
 
 
-def _decimal(data: bytes, scale: int) -> Decimal:
-    """A decimal with all its digits, also those that the precision of its schema has no room for."""
-    number = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()
+def _decimal(data: bytes, scale: int) -> Decimal | float:
+    """A decimal with all its digits, also those that the precision of its schema has no room for.
+
+    An infinity where it is beyond every float, since the digits of a million bytes take minutes to compute.
+    """
+    whole_number = int.from_bytes(data, "big", signed=True)
+    if whole_number.bit_length() > _BITS_OF_FLOATS + scale * _BITS_OF_A_DIGIT:
+        return math.inf if whole_number > 0 else -math.inf
+    number = Decimal(whole_number).as_tuple()
     return Decimal((number.sign, number.digits, -scale))
 
 

@@ -70,8 +70,11 @@ def translated(batch: RawBatch, ids: NDArray[np.int64], readers: Mapping[int, Re
             if not isinstance(reader, NoReader):
                 try:
                     value = reader(value[HEAD:])
-                except ValueError as error:
-                    why = NoReader("bad-payload", f"not by schema {schema}, which it names: {error}")
+                except MemoryError:
+                    raise
+                except Exception as error:  # a wrong payload, or a schema that promises what it does not keep
+                    told = str(error) if isinstance(error, ValueError) else repr(error)
+                    why = NoReader("bad-payload", f"not by schema {schema}, which it names: {told}")
             if why is not None:
                 refused[int(batch.offsets[row])] = (why.reason, why.detail)
                 value = b""

@@ -45,11 +45,11 @@ def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Re
     pool = descriptor_pool.DescriptorPool()
     for known in _KNOWN.values():
         pool.AddSerializedFile(known)
-    for name, one in referenced:
-        if name not in _KNOWN:
-            pool.Add(_file(one, name))
     file = _file(text, "events.proto")
     try:
+        for name, one in referenced:
+            if name not in _KNOWN:
+                pool.Add(_file(one, name))
         pool.Add(file)
         pool.FindFileByName(file.name)
     except (TypeError, KeyError) as error:
