@@ -310,6 +310,14 @@ def test_old_snapshots_are_named(tmp_path: Path) -> None:
     assert "there is none, though events came" in one.what
 
 
+def test_events_that_came_in_one_go_need_no_snapshot(tmp_path: Path) -> None:
+    """As those of a quiet topic that a stream is added on."""
+    look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
+    look = replace(look, now=look.now + 600_000)
+    (tmp_path / "matcher").mkdir()
+    assert not [one for one in bad(judge(look)) if one.check == "snapshots"]
+
+
 def test_missing_topics_are_named_and_another_prefix_is_guessed() -> None:
     look = sound()
     without = {name: facts for name, facts in look.topics.items() if name != "saffron.load"}
@@ -402,6 +410,9 @@ def test_a_look_gathers_what_topics_hold() -> None:
     look = look_further(first, cluster, client, None, lambda: NOW + 60_000)
     assert not bad(topics.check_there(first))
     assert [one.service for one in look.digests] == ["greta"]
+    client.put("saffron.streams", "events", None)
+    client.put("saffron.streams", "events", stream().encode())
+    assert look_further(first, cluster, client, None, lambda: NOW + 60_000).digests == (), "of the stream before"
     assert look.queries["q"].state == "active"
     assert len(look.events["events"]) == 1
     found = {(one.check, one.where) for one in bad(judge(look))}

@@ -179,7 +179,7 @@ def look_further(
         foreign=cluster.topics(foreign),
         routes=routes_of(scrape(state, "windowing")),
         letters=tuple(reversed(letters.newest(LetterFilter(), _LETTERS, _LETTERS).letters)),
-        digests=_digests(health),
+        digests=_digests(health, _removed(client)),
         inputs=_inputs(health),
         state=state,
         unreadable=tuple(client.unreadable()),
@@ -225,8 +225,14 @@ def _since(client: Client, where: TopicPartition, offset: int) -> int:
         consumer.close()
 
 
-def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
-    """The digests in messages of `health`."""
+def _removed(client: Client) -> dict[str, int]:
+    """When streams were removed (ms), those that were added again too."""
+    records = client.records(client.topics.streams)
+    return {(record.key or b"").decode("utf-8", "replace"): record.timestamp for record in records if not record.value}
+
+
+def _digests(records: Iterable[Record], removed: Mapping[str, int]) -> tuple[Digest, ...]:
+    """The digests in messages of `health`, but for those of removed streams, whose names others may have by now."""
     parts = ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
     found = []
     for record in records:
@@ -236,7 +242,8 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
             lost = {"mistyped": body.get("mistyped", {})}
             lost |= {part: body.get(part, 0) for part in ("left_out", "in_seconds", "late_by_silence")}
             rest = {"shed": body.get("shed"), "watermark": body.get("watermark")}
-            found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
+            if record.timestamp > removed.get(fields["stream"], -1):
+                found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
     return tuple(found)
 
 

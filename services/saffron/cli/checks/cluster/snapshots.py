@@ -29,7 +29,7 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
         stem = look.streams[stream].stem if stream in look.streams else stream
         folder = root / service / topics.admitted_of(stem) / str(partition)
         newest = _newest(folder)
-        if newest is None or busy[-1].at - newest > oldest:
+        if busy[-1].at - (busy[0].at if newest is None else newest) > oldest:  # it is written while events come
             age = "there is none" if newest is None else f"the newest is {(look.now - newest) / 1000:,.0f} s old"
             what = f"{age}, though events came: a restart reads so much again"
             fix = f"the log of {service} says why it writes none; may it write there, and is there room?"
