@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -310,11 +311,18 @@ def test_old_snapshots_are_named(tmp_path: Path) -> None:
     assert "there is none, though events came" in one.what
 
 
-def test_events_that_came_in_one_go_need_no_snapshot(tmp_path: Path) -> None:
-    """As those of a quiet topic that a stream is added on."""
+@pytest.mark.parametrize("before", [False, True])
+def test_events_that_came_in_one_go_need_no_snapshot(tmp_path: Path, before: bool) -> None:
+    """As those of a quiet topic that a stream is added on, or of one that was quiet `before`."""
     look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
+    folder = tmp_path / "matcher" / "saffron.admitted" / "1"
+    folder.mkdir(parents=True)
+    if before:
+        look = replace(look, digests=tuple(replace(one, at=one.at - 600_000) for one in look.digests) + look.digests)
+        saved = folder / "1.snapshot"
+        saved.touch()
+        os.utime(saved, (NOW / 1000 - 300, NOW / 1000 - 300))
     look = replace(look, now=look.now + 600_000)
-    (tmp_path / "matcher").mkdir()
     assert not [one for one in bad(judge(look)) if one.check == "snapshots"]
 
 
