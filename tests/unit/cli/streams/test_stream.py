@@ -178,6 +178,9 @@ def test_a_stream_is_removed_unless_another_is_made_from_it(client: Client) -> N
         with pytest.raises(Refused, match=why):
             check_removal(name, present(client))
     assert check_removal("by_sector", present(client)).name == "by_sector"
+    put(client, StreamChange("in_one", partitions=1, source="quotes"))
+    with pytest.raises(Refused, match=r"by_sector, in_one are .* those first \(`.* by_sector`, `.* in_one`\)"):
+        check_removal("quotes", present(client))
     with pytest.raises(Refused, match="there is no stream 'nobody'"):
         plan_update(StreamChange("nobody", idle=5), present(client))
 
