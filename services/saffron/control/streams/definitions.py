@@ -193,7 +193,7 @@ def _applied(text: str, wanted: StreamDefinition, before: StreamRecord) -> Strea
         disorder=wanted.disorder,
         idle=wanted.idle,
         silence=wanted.silence,
-        definition=AppliedDefinition(text, numbers, applied.version + 1),
+        definition=replace(applied, text=text, numbers=numbers, version=applied.version + 1),
     )
 
 

@@ -94,6 +94,16 @@ def test_a_source_keeps_its_number_through_changes_and_roll_backs(client: Client
     assert back.record.definition.version == 4
 
 
+def test_what_a_later_version_wrote_into_a_definition_stays(client: Client) -> None:
+    record = apply(client, SHOP).record
+    assert record.definition is not None
+    later = replace(record, definition=replace(record.definition, unknown={"later": 7}))
+    client.put(client.topics.streams, "shop", later.encode())
+    changed = plan_update(StreamChange("shop", idle=5_000), present(client)).record
+    assert changed.definition is not None
+    assert (changed.definition.version, changed.definition.unknown) == (2, {"later": 7})
+
+
 def test_what_changes_is_said(client: Client) -> None:
     apply(client, SHOP)
     found = apply(client, SHOP.replace("10s", "20s").replace("order.id", "order.number") + TRUCKS)
