@@ -136,7 +136,7 @@ def test_a_format_can_change_until_something_was_read(client: Client) -> None:
 @pytest.mark.parametrize(
     ("topic", "why"),
     [
-        ("trades", r"is stream 'bids''s: ask FROM bids, or make 'quotes' from it"),
+        ("trades", r"is stream 'bids''s: ask FROM bids, or make 'quotes' of its events"),
         ("t.events", "is stream 'events''s"),
         ("t.windows", "is an inner one of stream 'events'"),
         ("t.bids.admitted", "is an inner one of stream 'bids'"),
