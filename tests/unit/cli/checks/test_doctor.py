@@ -418,6 +418,8 @@ def test_a_look_gathers_what_topics_hold() -> None:
     look = look_further(first, cluster, client, None, lambda: NOW + 60_000)
     assert not bad(topics.check_there(first))
     assert [one.service for one in look.digests] == ["greta"]
+    broker.leaderless.add(TopicPartition("saffron.events", PARTITIONS - 1))
+    assert len(look_further(first, cluster, client, None, lambda: NOW).events["events"]) <= 1, "a client would wait"
     client.put("saffron.streams", "events", None)
     client.put("saffron.streams", "events", stream().encode())
     assert look_further(first, cluster, client, None, lambda: NOW + 60_000).digests == (), "of the stream before"

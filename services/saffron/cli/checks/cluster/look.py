@@ -194,9 +194,8 @@ def _filled(client: Client, topics: Iterable[str]) -> dict[str, int]:
     try:
         found = {}
         for topic in topics:
-            count = client.log.partitions(topic)
-            if count is not None:
-                ends = [consumer.watermarks(TopicPartition(topic, one)) for one in range(count)]
+            if client.log.partitions(topic) is not None:
+                ends = map(consumer.watermarks, _readable(client, topic))
                 found[topic] = sum(high - low for low, high in ends)
         return found
     finally:
@@ -205,7 +204,7 @@ def _filled(client: Client, topics: Iterable[str]) -> dict[str, int]:
 
 def newest(client: Client, topic: str, count: int) -> list[Record]:
     """The newest messages of each partition; none if the topic does not exist."""
-    places = [TopicPartition(topic, one) for one in range(client.log.partitions(topic) or 0)]
+    places = _readable(client, topic)
     consumer = client.log.consumer(client.settings.group("doctor"), committed_only=True, client_id="doctor")
     try:
         ends = {place: consumer.watermarks(place) for place in places}
@@ -213,6 +212,13 @@ def newest(client: Client, topic: str, count: int) -> list[Record]:
         return read_to_end(consumer, starts, batch=_BATCH, polls=_POLLS) if starts else []
     finally:
         consumer.close()
+
+
+def _readable(client: Client, topic: str) -> list[TopicPartition]:
+    """The partitions of a topic that have a leader: a client waits for the others. None if it does not exist."""
+    state = client.log.describe([topic]).get(topic)
+    numbers = [] if state is None else [one for one in range(state.partitions) if one not in state.leaderless]
+    return [TopicPartition(topic, one) for one in numbers]
 
 
 def _since(client: Client, where: TopicPartition, offset: int) -> int:
