@@ -83,7 +83,8 @@ class MemoryLog:
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
         broker = self.broker
         there = self.run("metadata", lambda: [topic for topic in topics if topic in broker.topics])
-        return {topic: TopicState(broker.ids[topic], len(broker.topics[topic])) for topic in there}
+        away = {topic: frozenset(one.partition for one in broker.leaderless if one.topic == topic) for topic in there}
+        return {topic: TopicState(broker.ids[topic], len(broker.topics[topic]), away[topic]) for topic in there}
 
     def writable(self, topic: str) -> bool:
         return self.run("metadata", lambda: topic not in self.broker.unwritable)
@@ -234,6 +235,8 @@ class MemoryConsumer:
 
     def watermarks(self, partition: TopicPartition) -> tuple[int, int]:
         log = self._log.run("watermarks", lambda: self._broker.partition(partition))
+        if partition in self._broker.leaderless:
+            raise LogError(f"asking for the ends of {partition.topic}/{partition.partition}: it has no leader")
         return log.low, log.stable if self._committed_only else log.high
 
     def offset_at(self, partition: TopicPartition, time: int) -> int:
@@ -269,7 +272,7 @@ class MemoryConsumer:
             self._serve_group(*self._callbacks)
         found: list[Record] = []
         for where in sorted(self._positions):
-            closed = where in self._paused or where.topic in self._broker.unreadable
+            closed = where in self._paused or where.topic in self._broker.unreadable or where in self._broker.leaderless
             if closed or len(found) >= max_records or not self._broker.has(where):
                 continue
             log = self._broker.partition(where)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from saffron.counted import counted
 from saffron.records.query import PAUSE, QueryRecord
 from saffron.records.status import ACTIVE, ENDED, FAILED, PAUSED, READY, REJECTED, WAITING, QueryStatus
 from saffron.records.table import Applied
 
 Row = Mapping[str, Any]
 
+_REASONS, _PARTITIONS = 3, 8
+"""Most different reports of an active query's partitions that its reason has, and partitions named for each."""
 _SHOWN = ("service", "stream", "partition", "state", "reason", "position")
 _IN_FORCE = (ACTIVE, PAUSED)
 _VERSIONS_KEPT = 50
@@ -107,7 +110,7 @@ def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
     """State and reason of a query, from the statuses of its version. `windowing` decides when it is in force.
 
     States: "failed", "rejected", "ended" (its stream is gone), "waiting" (see the reason), "paused" and "active" (on
-    every partition that windowing owns; the reason names attributes not seen yet), "starting" (on some partitions),
+    every partition that windowing owns; the reason names attributes not seen yet, and where), "starting" (on some),
     "pending" (no status yet).
     """
     for state in (FAILED, REJECTED, ENDED, WAITING):
@@ -117,7 +120,25 @@ def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
     decided = [one for one in statuses if one.service == "windowing" and one.state != READY]
     wanted = PAUSED if op == PAUSE else ACTIVE
     if decided and all(one.state == wanted for one in decided):
-        return wanted, max((one.reason or "" for one in decided), key=len) or None  # of the partition that says most
+        return wanted, _said(decided)
     if statuses:
         return "starting", None
     return "pending", "no service has answered yet"
+
+
+def _said(statuses: Iterable[QueryStatus]) -> str | None:
+    """What partitions report of an active query: once if all agree, else with the partitions that report it."""
+    found: dict[str, list[int]] = {}
+    for one in sorted(statuses, key=lambda one: one.partition or 0):
+        found.setdefault(one.reason or "", []).append(one.partition or 0)
+    if len(found) == 1:
+        return next(iter(found)) or None
+    told = [f"{_partitions(where)}: {reason}" for reason, where in found.items() if reason]
+    more = [f"and {counted(len(told) - _REASONS, 'other report')}"] if len(told) > _REASONS else []
+    return "; ".join([*told[:_REASONS], *more])
+
+
+def _partitions(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:_PARTITIONS]))
+    more = f" and {len(numbers) - _PARTITIONS:,} more" if len(numbers) > _PARTITIONS else ""
+    return f"partition{'s' if len(numbers) > 1 else ''} {shown}{more}"

@@ -31,6 +31,7 @@ _FIELDS = frozenset(
         "definition",
     },
 )
+_DEFINITION_FIELDS = frozenset({"text", "numbers", "version"})
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,13 @@ class AppliedDefinition:
     """The definition of a merged stream (`saffron.mapping`), as it was applied.
 
     `text`: YAML. `numbers`: topic of each source that the stream ever had -> the source's number. `version`: how many
-    definitions of the stream were applied so far.
+    definitions of the stream were applied so far. `unknown`: fields of a later format, kept unchanged.
     """
 
     text: str
     numbers: Mapping[str, int]
     version: int
+    unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> AppliedDefinition:
@@ -51,11 +53,12 @@ class AppliedDefinition:
         numbers = require(body, "numbers", dict)
         if not all(isinstance(number, int) for number in numbers.values()):
             raise RecordError('"numbers" of the definition should be whole numbers by topic')
-        return cls(require(body, "text", str), numbers, require(body, "version", int))
+        version = require(body, "version", int)
+        return cls(require(body, "text", str), numbers, version, unknown_fields(body, _DEFINITION_FIELDS))
 
     def body(self) -> dict[str, Any]:
         """The fields, as the API shows them."""
-        return {"text": self.text, "numbers": dict(self.numbers), "version": self.version}
+        return {"text": self.text, "numbers": dict(self.numbers), "version": self.version, **self.unknown}
 
 
 @dataclass(frozen=True)

@@ -271,8 +271,10 @@ class WindowingHop:
         if record.schema is None and record.disorder is None:
             return
         contradiction = self._control.contradiction(record)  # events of other partitions count, too
+        version = self._control.schemas.of(record.stem)
+        known = None if version is None else version.combined
         try:
-            self.operator.configure(replace(record, schema=None) if contradiction else record)
+            self.operator.configure(replace(record, schema=None) if contradiction else record, known)
         except SchemaError as error:
             contradiction = str(error)
         if contradiction:

@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.growth import grown, joined, knows
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.records.table import Applied, version_table
+from saffron.runtime.log.topics import stream_topics
 from saffron.runtime.streams.schema_versions import SchemaVersions
 from saffron.schema.schema import Schema
 from tests.e2e.simulated.system import FALLS, RALLY, SYMBOLS, TOPICS, Source, at_rest, blocks, check, close, make_system
+from tests.e2e.simulated.test_topics import Living
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import World
 
@@ -130,3 +133,45 @@ def test_a_schema_that_grows_loses_nothing_whatever_dies(tmp_path: Path) -> None
         total += counts
     assert total[TOPICS.complex_events] > 50
     assert total[TOPICS.trends] > 10
+
+
+@pytest.mark.parametrize("had", [(), ("C",)])
+@pytest.mark.parametrize("how", ["there", "anew"])
+def test_a_given_schema_is_in_force_with_what_events_of_all_partitions_had(
+    tmp_path: Path, had: tuple[str, ...], how: str
+) -> None:
+    """A partition that had no event, or only others, has room for `x` all the same; and so has one that is added."""
+    living = Living(tmp_path)
+    living.make_topic("t.grow", 2)
+    living.world.topics(*stream_topics("t.", "grow", 2))
+    living.stream("grow", "t.grow", schema=None)
+    living.query("grow", "FROM grow PATTERN SEQ(A a, B b) WHERE [k] AND b.x > a.x WITHIN 1 hour RETURN a.k AS k")
+
+    def send(partition: int, key: str, *types: str) -> None:
+        for x, kind in enumerate(types):
+            living.world.now += 1
+            event = {"type": kind, "k": key, **({"x": x} if kind != "C" else {})}
+            living.producer.send("t.grow", partition, orjson.dumps(event), timestamp=living.world.now)
+        living.producer.flush(1)
+        living.settle(300)
+
+    send(0, "first", "A", "B")
+    send(1, "other", *had)
+    given = {"type": "object", "properties": {"type": {"enum": ["A", "B", "C"]}, "k": {"type": "string"}}}
+    if how == "anew":
+        living.away("windowing", "dead")
+    living.stream("grow", "t.grow", schema=given)
+    if how == "anew":
+        living.back("windowing")
+        living.broker.add_partitions("t.grow", 3)
+    living.settle(300)
+    for partition in range(len(living.broker.topics["t.grow"])):
+        send(partition, f"later {partition}", "A", "B", "C")
+    assert sorted(set(living.pairs("grow")) - {"first"}) == [f"later {one}" for one in range(2 + (how == "anew"))]
+    last = {
+        one.key: orjson.loads(one.value or b"")
+        for one in living.world.read(TOPICS.query_status, 0, committed_only=False)
+    }
+    assert {one["state"] for one in last.values() if (one["name"], one["service"]) == ("grow", "windowing")} == {
+        "active"
+    }

@@ -554,6 +554,30 @@ def test_a_topic_that_may_not_be_read_holds_up_its_stream_alone(tmp_path: Path, 
     assert not any("ended" in one for one in living.world.history)
 
 
+@pytest.mark.parametrize("topic", [f"t.{OTHER}", f"t.{OTHER}.windows", f"t.{OTHER}.admitted"])
+def test_a_partition_without_a_leader_holds_up_its_stream_alone(tmp_path: Path, topic: str) -> None:
+    """Whoever takes it over must not ask for more: a client waits for an answer, and all streams with it."""
+    living = Living(tmp_path)
+    living.send("AB", "x", topic=f"t.{OTHER}")
+    living.settle(300)
+    for name in ALL:
+        living.away(name, "dead")
+    living.broker.leaderless.add(TopicPartition(topic, 0))
+    for name in ALL:
+        living.back(name)
+    living.send("AB", "well")
+    living.settle(700)
+    troubles = {trouble for name in ALL for trouble in living.troubles(name)}
+    assert {trouble.partition(":")[0] for trouble in troubles} == {f"{topic}/0 has no leader"}
+    assert (living.pairs(), living.pairs(OTHER)) == (["well"], ["x"])
+    living.broker.leaderless.clear()
+    living.send("AB", "y", topic=f"t.{OTHER}")
+    living.settle(700)
+    assert living.pairs(OTHER) == ["x", "y"]
+    assert [living.troubles(name) for name in ALL] == [[], [], []]
+    assert not any("ended" in one for one in living.world.history)
+
+
 def test_results_that_their_topic_refuses_wait_and_come_once_it_is_mended(tmp_path: Path) -> None:
     living = Living(tmp_path)
     living.send("AB", "before")

@@ -49,12 +49,28 @@ def test_summary(op: str, statuses: list[QueryStatus], expected: str) -> None:
     assert (reason is not None) == (expected in ("rejected", "ended", "waiting", "pending"))
 
 
-def test_the_reason_of_an_active_query_is_that_of_the_partition_that_says_most() -> None:
-    """Its order is by chance: the status that came last stands last."""
-    reasons = ["'x' is not seen yet", None, "'x' is not seen yet; 'y' is known from 2 on"]
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [
+        ([None, None], None),
+        (["'x' is not seen yet"] * 3, "'x' is not seen yet"),
+        (["'x' is not seen yet", None, "'x' is not seen yet"], "partitions 0, 2: 'x' is not seen yet"),
+        (
+            ["'x' is not seen yet", "'x' is known from 5 on", None],
+            "partition 0: 'x' is not seen yet; partition 1: 'x' is known from 5 on",
+        ),
+        (
+            [None, *(f"'x' is known from {at} on" for at in range(1, 6))],
+            "; ".join(f"partition {at}: 'x' is known from {at} on" for at in range(1, 4)) + "; and 2 other reports",
+        ),
+    ],
+)
+def test_the_reason_of_an_active_query_says_of_which_partitions_it_is_true(
+    reasons: list[str | None], expected: str | None
+) -> None:
+    """What one partition has not seen yet, another one may have. The order is by chance: the last word came last."""
     rows = [status("active", partition=partition, reason=reason) for partition, reason in enumerate(reasons)]
-    assert summary("add", rows) == summary("add", rows[::-1]) == ("active", reasons[-1])
-    assert summary("add", rows[1:2]) == ("active", None)
+    assert summary("add", rows) == summary("add", rows[::-1]) == ("active", expected)
 
 
 def test_statuses_of_an_older_version_do_not_count() -> None:

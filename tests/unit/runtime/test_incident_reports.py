@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.records.stream import StreamRecord
+from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.hops.incident_reports import incident_reports_of
 
 GROWN = {"kind": "grown", "before": 1, "after": 3, "at": 0, "offset": 7}
@@ -20,6 +20,18 @@ INPUTS = [{"topic": "t", "partition": partition, "incidents": [GROWN]} for parti
         (
             {"events": StreamRecord("events", "e"), "quotes": StreamRecord("quotes", "t", key="symbol")},
             "saffron stream add quotes-fixed --from quotes --key symbol",
+        ),
+        (
+            {"quotes": StreamRecord("quotes", "t", key="symbol", source="events")},
+            "saffron stream add quotes-fixed --from events --key symbol",
+        ),
+        (
+            {"quotes": StreamRecord("quotes", "t", source="events")},
+            "saffron stream add quotes-fixed --from events --partitions 1",
+        ),
+        (
+            {"quotes": StreamRecord("quotes", "t", key="symbol", definition=AppliedDefinition("", {}, 1))},
+            "there `stream: quotes-fixed` and `key: symbol`, then saffron stream apply quotes-fixed.yaml",
         ),
     ],
 )

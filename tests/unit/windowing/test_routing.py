@@ -12,7 +12,7 @@ import pytest
 
 from saffron.errors import AbortableError, FencedError
 from saffron.runtime.hops.block_reader import BlockReader
-from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
@@ -366,3 +366,21 @@ def test_a_route_whose_topic_is_missing_waits_for_it(tmp_path: Path) -> None:
     system.world.settle(lambda: True)
     system.tell()
     assert system.metrics.value(ROUTES_WAITING, "lost", "topic") == 1
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_route_whose_source_was_removed_says_so_whether_a_topic_has_its_name_or_not(
+    tmp_path: Path, exists: bool
+) -> None:
+    """Such a topic is nobody's stream: neither is it read, nor does it help to make one."""
+    system = System(1, tmp_path, NO_CHAOS, members=1)
+    system.world.topics(*([TopicSpec("t.gone", 1, {})] if exists else []), TopicSpec("t.lost", 1, {}))
+    row = {"name": "lost", "topic": "t.lost", "key": "sector", "schema": None, "from": "gone"}
+    system.producer.send(TOPICS.streams, 0, orjson.dumps(row), key=b"lost")
+    system.producer.flush(1)
+    system.world.settle(lambda: True)
+    [trouble] = router_of(system.world.processes[0]).troubles
+    assert trouble == (
+        "stream lost is made from stream 'gone', which is not there (any more): "
+        "saffron stream add gone, or saffron stream remove lost"
+    )

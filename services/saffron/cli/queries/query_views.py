@@ -24,7 +24,7 @@ Name = Annotated[str, typer.Argument(help="The query's name.")]
 Versions = Annotated[
     bool, typer.Option("--versions", help="All versions, as far as the topic still has them; the newest first.")
 ]
-_SERVICE_COLUMNS = ("service", "partition", "state", "position")
+_SERVICE_COLUMNS = ("service", "partition", "state", "position", "reason")
 
 
 @options.of_system
@@ -78,7 +78,7 @@ def show(name: Name, versions: Versions = False, *, system: options.System, json
         return
     print(f"{name} (version {view['version']}, shed: {shed}): {view['state']} {_reason(view)}\n")
     print(f"{view['text'].strip()}\n\n{plan_text(plan, schema, shed)}")
-    rows = [[row[column] for column in _SERVICE_COLUMNS] for row in view["services"]]
+    rows = [[*(row[column] for column in _SERVICE_COLUMNS[:-1]), _reason(row)] for row in view["services"]]
     console.print_table(_SERVICE_COLUMNS, rows)
 
 

@@ -10,6 +10,7 @@ from saffron.control.checks import Partitions, Refused
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import SchemaError
 from saffron.mapping.definition_reader import is_registry
+from saffron.records.same_events import same_events
 from saffron.records.stream import FORMATS, WITH_REGISTRY, StreamRecord, is_name
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import Topics, topic_files
@@ -130,8 +131,8 @@ def require_free(name: str, topic: str, now: StreamContext) -> None:
             raise Refused(
                 409,
                 "topic",
-                f"topic {topic!r} is stream {other.name!r}'s: ask FROM {other.name}, or make {name!r} from it "
-                f"(`saffron stream add {name} --from {other.name} --key ATTR`)",
+                f"topic {topic!r} is stream {other.name!r}'s: ask FROM {other.name}, or make {name!r} of its events "
+                f"({same_events(other, name, 'ATTR')})",
             )
     require_foreign(topic, now)
 

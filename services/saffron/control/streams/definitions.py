@@ -44,7 +44,7 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
         found = with_topics(None, _new(text, wanted, now), StreamChange(wanted.name, partitions=count), now)
     else:
         _refuse_another_place(before, wanted, now)
-        found = with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now)
+        found = with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now, count)
     return replace(found, alone=sum(counts.values()) == 1)
 
 
@@ -193,7 +193,7 @@ def _applied(text: str, wanted: StreamDefinition, before: StreamRecord) -> Strea
         disorder=wanted.disorder,
         idle=wanted.idle,
         silence=wanted.silence,
-        definition=AppliedDefinition(text, numbers, applied.version + 1),
+        definition=replace(applied, text=text, numbers=numbers, version=applied.version + 1),
     )
 
 

@@ -32,7 +32,7 @@ def refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext)
             409,
             "topic",
             f"stream {name!r} reads topic {before.topic}, and its positions are offsets there: that cannot change. "
-            + _alternative(before, now, {"topic": change.topic}),
+            + _alternative(before, now, {"from": None, "topic": change.topic}),
         )
     if change.source is not None and change.source != before.source:
         of = f"is made from {before.source}" if before.source else "has a topic of its own"

@@ -49,8 +49,11 @@ def check_removal(name: str, now: StreamContext) -> StreamRecord:
         return record
     made = sorted(one.name for one in now.streams.values() if one.source == name)
     if made:
-        first = f"`saffron stream remove {made[0]}`"
-        raise Refused(409, "source", f"{', '.join(made)} is made from stream {name!r}: remove that first ({first})")
+        first = ", ".join(f"`saffron stream remove {one}`" for one in made)
+        verb, those = ("is", "that") if len(made) == 1 else ("are", "those")
+        raise Refused(
+            409, "source", f"{', '.join(made)} {verb} made from stream {name!r}: remove {those} first ({first})"
+        )
     return record
 
 

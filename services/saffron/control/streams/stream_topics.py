@@ -18,19 +18,20 @@ def inner_topics_used(record: StreamRecord, now: StreamContext) -> bool:
 
 
 def with_topics(
-    before: StreamRecord | None, record: StreamRecord, change: StreamChange, now: StreamContext
+    before: StreamRecord | None,
+    record: StreamRecord,
+    change: StreamChange,
+    now: StreamContext,
+    otherwise: int | None = None,
 ) -> StreamPlan:
-    """The plan with missing topics.
+    """The plan with missing topics. `otherwise`: partitions where nothing says how many.
 
     Refused: the stream's own topic is missing, and no number of partitions is given; or it would read its own results.
     """
     reads_anew = before is None or before.definition != record.definition
     if reads_anew and (way := cycle(record.name, {**now.streams, record.name: record}, now.queries)):
         raise Refused(409, "topic", f"results would be events of stream {record.name!r} again: {way}")
-    current = now.partitions(record.topic)
-    count = change.partitions if current is None else current
-    if count is None and record.source is not None:
-        count = now.partitions(now.streams[record.source].topic)
+    count = _partitions(record, change, now, otherwise, is_new=before is None)
     if count is None:
         foreign = [name for name in now.topics() if not name.startswith(now.prefix)]  # under it are its own
         raise Refused(
@@ -47,3 +48,19 @@ def with_topics(
     topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
     missing = [one for one in topics if now.partitions(one.name) is None]
     return StreamPlan(before, record, missing, count, record.name in now.unreadable)
+
+
+def _partitions(
+    record: StreamRecord, change: StreamChange, now: StreamContext, otherwise: int | None, *, is_new: bool
+) -> int | None:
+    """How many partitions the stream's topic has, or is made with.
+
+    One that Saffron writes is made again as it was, since its keys lie by that: its inner topics have as many.
+    """
+    count = now.partitions(record.topic) or change.partitions
+    if count is None and record.is_routed and not is_new:
+        count = now.partitions(Topics(now.prefix).windows_of(record.stem))
+    source = None if record.source is None else now.streams.get(record.source)
+    if count is None and source is not None:
+        count = now.partitions(source.topic)
+    return count or otherwise

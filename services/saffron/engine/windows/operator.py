@@ -128,17 +128,18 @@ class WindowingOperator:
         """Put the schema that the shell has inferred, or a version above it, in force before all that waits."""
         self._versions.adopt(schema)
 
-    def configure(self, record: StreamRecord) -> None:
+    def configure(self, record: StreamRecord, known: Schema | None = None) -> None:
         """Put a record of the `streams` topic in force here: its `disorder` and `schema`, where it has them.
 
-        A schema that is given anew is in force from here on, with all that events had so far. SchemaError where it is
-        wrong, or does not go together with the one in force; the rest of the record then is in force.
+        A schema that is given anew is in force from here on, with all that events had so far, here and in other
+        partitions (`known`). SchemaError where it is wrong, or does not go together with the one in force; the rest of
+        the record then is in force.
         """
         if record.disorder is not None and record.disorder != self.disorder_ms:
             self._versions.settle()
             self._intake.decide(Mark(self._progress.read, disorder=record.disorder))
         if record.schema is not None:
-            self._versions.give(from_json_schema(record.schema))
+            self._versions.give(from_json_schema(record.schema), known)
 
     def advance_watermark(self, ts: int, *, end: bool = False) -> None:
         """Raise the watermark to `ts` (ms), by the shell's decision. `end`: also close all windows opened so far."""

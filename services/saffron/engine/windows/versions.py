@@ -8,7 +8,7 @@ versions it takes.
 from __future__ import annotations
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.decoding.growth import given_anew
+from saffron.engine.events.decoding.growth import given_anew, joined
 from saffron.engine.windows.cutting import Cutter
 from saffron.engine.windows.intake import Intake
 from saffron.engine.windows.query_controls import QueryControls
@@ -67,11 +67,15 @@ class Versions:
         self.lacking = None
         self.settle()
 
-    def give(self, given: Schema) -> None:
-        """Put a given schema in force. SchemaError: it does not go together with the one in force."""
+    def give(self, given: Schema, known: Schema | None) -> None:
+        """Put a given schema in force, with what the one in force says and what is known of other partitions' events.
+
+        SchemaError: it does not go together with the one in force.
+        """
         schema = self._intake.schema
+        before = known if schema is None else joined(schema, known or schema)
         try:
-            version = given if schema is None else given_anew(schema, given)
+            version = given if before is None else given_anew(before, given)
         except SchemaError as error:
             raise SchemaError(f"{error}; add a stream with the new schema under another name") from None
         if version is not schema:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from saffron.counted import counted
+from saffron.records.same_events import same_events
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
 
@@ -83,13 +84,13 @@ def _grown(topic: str, noticed: Noticed, streams: Mapping[str, StreamRecord] | N
 
 
 def _apart(topic: str, streams: Mapping[str, StreamRecord] | None) -> str:
-    """The command that makes a stream with partitions of its own from the stream of a topic."""
+    """The commands that make a stream with partitions of its own of the events of a topic's stream."""
     if streams is None:
         return "`saffron doctor` names the command"
     record = next((one for one in streams.values() if one.topic == topic), None)
     if record is None:
         return f"add one over {topic} first, `saffron stream add`"
-    return f"saffron stream add {record.name}-fixed --from {record.name} --key {record.key or 'ATTR'}"
+    return same_events(record, f"{record.name}-fixed", record.key if record.is_routed else record.key or "ATTR")
 
 
 def _offsets(noticed: Noticed) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from saffron.errors import DeniedError, StreamError
-from saffron.runtime.log import Log
+from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.topic_watch import missing_topic
 
 _LOG = logging.getLogger(__name__)
@@ -15,7 +15,7 @@ def ensure_partition(log: Log, source: str, topic: str, partition: int) -> None:
     """Makes sure that the internal topic `topic` has partition number `partition`.
 
     Where it is missing, partitions are added until `topic` has as many as `source`. StreamError: the topic does not
-    exist, or the broker denies the change.
+    exist, the broker denies the change, or the partition has no leader.
     """
     try:
         have = log.partitions(topic)
@@ -24,6 +24,8 @@ def ensure_partition(log: Log, source: str, topic: str, partition: int) -> None:
     if have is None:
         raise StreamError(missing_topic(topic, is_source=False))
     if have > partition:
+        if (state := log.describe([topic]).get(topic)) is not None:
+            state.require(TopicPartition(topic, partition))
         return
     count = max(partition + 1, log.partitions(source) or 0)
     try:

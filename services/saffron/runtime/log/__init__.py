@@ -47,19 +47,33 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """The present state of a topic. `id`: changes when the topic is deleted and created again; "" if unknown."""
+    """The present state of a topic. `id`: changes when the topic is deleted and created again; "" if unknown.
+
+    `leaderless`: partitions that can neither be read nor written to, since the brokers that have them are away.
+    """
 
     id: str
     partitions: int
+    leaderless: frozenset[int] = frozenset()
 
     def require(self, partition: TopicPartition) -> None:
-        """StreamError: the topic was made again without this partition.
+        """StreamError: the topic was made again without this partition, or the partition has no leader.
 
         To be asked before anything else about the partition: a client waits for one that is not there.
         """
         if partition.partition >= self.partitions:
             name, now = f"{partition.topic}/{partition.partition}", counted(self.partitions, "partition")
             raise StreamError(f"{name} is gone, as its topic was made anew with {now}: nothing, the others are read")
+        if partition.partition in self.leaderless:
+            raise StreamError(no_leader(partition.topic, partition.partition))
+
+
+def no_leader(topic: str, partition: int) -> str:
+    """The obstacle of a partition without a leader, and how to end it."""
+    return (
+        f"{topic}/{partition} has no leader: start the brokers that have it "
+        f"(kafka-topics --describe --topic {topic} names them); it waits meanwhile"
+    )
 
 
 @dataclass(frozen=True, slots=True)

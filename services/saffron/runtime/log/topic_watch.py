@@ -11,7 +11,7 @@ import logging
 from collections.abc import Collection, Iterable, Sequence
 
 from saffron.errors import LogError
-from saffron.runtime.log import Log, TopicState
+from saffron.runtime.log import Log, TopicState, no_leader
 
 _LOG = logging.getLogger(__name__)
 _CHECK_MS, _STOPPED_MS = 1_000, 100
@@ -58,13 +58,20 @@ class TopicWatch:
         return self._missing
 
     def troubles_with(self, others: Iterable[str | None], denied: Collection[str] = ()) -> list[str]:
-        """Obstacles that only the user can remove, each once: topics that are missing, and those of `others`.
+        """Obstacles that only the user can remove, each once: topics that are missing, partitions without a leader, and
+        those of `others`.
 
         `denied`: topics that may not be read. They seem to be missing.
         """
         missing = [self.trouble_of(topic) for topic in self._missing if topic not in denied]
         unread = [f"topic {topic} may not be read: grant READ on it, or remove its stream" for topic in denied]
-        return sorted({*missing, *unread, *(trouble for trouble in others if trouble is not None)})
+        headless = [
+            no_leader(topic, one)
+            for topic in self._topics
+            if topic in self._states and topic not in self._missing
+            for one in sorted(self._states[topic].leaderless)
+        ]
+        return sorted({*missing, *unread, *headless, *(trouble for trouble in others if trouble is not None)})
 
     def trouble_of(self, topic: str) -> str:
         """The obstacle of a topic that does not exist, and how to end it."""

@@ -163,16 +163,13 @@ class Router:
                 self._opened[name] = stem, source
 
     def _open(self, record: StreamRecord, source: str | None, before: Mapping[str, str]) -> bool:
-        """Starts a stream's hop; False if a topic is missing, or may not be seen.
+        """Starts a stream's hop; False if its source or a topic is missing, or may not be seen.
 
         `source`: topic of the stream that it is made from; None of a merged stream, which names its topics itself.
         `before`: the streams whose missing topics are logged already.
         """
         plans = self._plans_of(record)
-        needed = [record.topic, *([] if source is None else [source])]
-        if record.source is not None and source is None:
-            needed.append(self._settings.prefix + record.source)
-        if trouble := self._obstacle(needed):
+        if trouble := self._obstacle(record, [record.topic, *([] if source is None else [source])]):
             self._missing[record.name] = trouble
             if before.get(record.name) != trouble:
                 _LOG.error("stream %s: %s", record.name, trouble)
@@ -189,8 +186,13 @@ class Router:
         )
         return True
 
-    def _obstacle(self, topics: Sequence[str]) -> str:
-        """The reason why one of these topics cannot be used, and how to end that; "" if all can."""
+    def _obstacle(self, record: StreamRecord, topics: Sequence[str]) -> str:
+        """Why a stream's source, or one of these topics, cannot be used, and how to end that; "" if all can."""
+        if record.source is not None and record.source not in self._control.streams:
+            return (
+                f"stream {record.name} is made from stream {record.source!r}, which is not there (any more): "
+                f"saffron stream add {record.source}, or saffron stream remove {record.name}"
+            )
         for topic in topics:
             try:
                 if self._log.partitions(topic) is None:

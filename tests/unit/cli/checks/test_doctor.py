@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -310,6 +311,21 @@ def test_old_snapshots_are_named(tmp_path: Path) -> None:
     assert "there is none, though events came" in one.what
 
 
+@pytest.mark.parametrize("before", [False, True])
+def test_events_that_came_in_one_go_need_no_snapshot(tmp_path: Path, before: bool) -> None:
+    """As those of a quiet topic that a stream is added on, or of one that was quiet `before`."""
+    look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
+    folder = tmp_path / "matcher" / "saffron.admitted" / "1"
+    folder.mkdir(parents=True)
+    if before:
+        look = replace(look, digests=tuple(replace(one, at=one.at - 600_000) for one in look.digests) + look.digests)
+        saved = folder / "1.snapshot"
+        saved.touch()
+        os.utime(saved, (NOW / 1000 - 300, NOW / 1000 - 300))
+    look = replace(look, now=look.now + 600_000)
+    assert not [one for one in bad(judge(look)) if one.check == "snapshots"]
+
+
 def test_missing_topics_are_named_and_another_prefix_is_guessed() -> None:
     look = sound()
     without = {name: facts for name, facts in look.topics.items() if name != "saffron.load"}
@@ -402,6 +418,11 @@ def test_a_look_gathers_what_topics_hold() -> None:
     look = look_further(first, cluster, client, None, lambda: NOW + 60_000)
     assert not bad(topics.check_there(first))
     assert [one.service for one in look.digests] == ["greta"]
+    broker.leaderless.add(TopicPartition("saffron.events", PARTITIONS - 1))
+    assert len(look_further(first, cluster, client, None, lambda: NOW).events["events"]) <= 1, "a client would wait"
+    client.put("saffron.streams", "events", None)
+    client.put("saffron.streams", "events", stream().encode())
+    assert look_further(first, cluster, client, None, lambda: NOW + 60_000).digests == (), "of the stream before"
     assert look.queries["q"].state == "active"
     assert len(look.events["events"]) == 1
     found = {(one.check, one.where) for one in bad(judge(look))}

@@ -138,7 +138,7 @@ def test_a_format_can_change_until_something_was_read(client: Client) -> None:
 @pytest.mark.parametrize(
     ("topic", "why"),
     [
-        ("trades", r"is stream 'bids''s: ask FROM bids, or make 'quotes' from it"),
+        ("trades", r"is stream 'bids''s: ask FROM bids, or make 'quotes' of its events"),
         ("t.events", "is stream 'events''s"),
         ("t.windows", "is an inner one of stream 'events'"),
         ("t.bids.admitted", "is an inner one of stream 'bids'"),
@@ -180,6 +180,9 @@ def test_a_stream_is_removed_unless_another_is_made_from_it(client: Client) -> N
         with pytest.raises(Refused, match=why):
             check_removal(name, present(client))
     assert check_removal("by_sector", present(client)).name == "by_sector"
+    put(client, StreamChange("in_one", partitions=1, source="quotes"))
+    with pytest.raises(Refused, match=r"by_sector, in_one are .* those first \(`.* by_sector`, `.* in_one`\)"):
+        check_removal("quotes", present(client))
     with pytest.raises(Refused, match="there is no stream 'nobody'"):
         plan_update(StreamChange("nobody", idle=5), present(client))
 

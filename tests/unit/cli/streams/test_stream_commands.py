@@ -26,6 +26,7 @@ from saffron.records.status import ENDED, QueryStatus
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.records.table import Unreadable
 from saffron.records.version import VersionRecord
+from saffron.runtime.hops.incident_reports import incident_reports_of
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import stream_topics, topic_specs
 from saffron.runtime.process.config import Settings
@@ -251,6 +252,7 @@ REFUSED = (
     "stream set made --schema UNLIKE",
     "stream add made --from events",
     "stream add made --partitions 3",
+    "stream add made --topic spare",
     "stream set events --schema UNLIKE",
 )
 
@@ -292,6 +294,22 @@ def test_each_way_out_of_a_refusal_can_be_done_and_keeps_the_rest(
         after = console.client.streams()[made]
         assert (after.disorder or 0, after.idle, after.silence) == (before.disorder or 0, before.idle, before.silence)
         assert after.key == before.key or before.key is None
+
+
+@pytest.mark.parametrize("record", [one for one in STREAMS if one.key is not None])
+def test_another_stream_of_the_same_events_can_be_made_of_each_kind(console: Console, record: StreamRecord) -> None:
+    """As doctor prescribes where a topic has grown, and a refusal where it is another stream's."""
+    prepared(console)
+    incident = {"kind": "grown", "before": 1, "after": 3, "at": 0, "offset": 7}
+    inputs = [{"topic": record.topic, "partition": 0, "incidents": [incident]}]
+    (report,) = incident_reports_of(inputs, console.client.streams())
+    console.run(report.fix.partition("saffron ")[2])
+    made = console.client.streams()[f"{record.name}-fixed"]
+    assert (made.source, made.key) == (record.source or record.name, record.key)
+    refused = CliRunner().invoke(stream.app, ["add", "copy", "--topic", record.topic])
+    (command,) = re.findall(r"\(saffron (stream [^)]+)\)", str(refused.exception))
+    console.run(command)
+    assert console.client.streams()["copy"].source == made.source
 
 
 def test_an_ended_query_says_what_to_do() -> None:

@@ -94,6 +94,16 @@ def test_a_source_keeps_its_number_through_changes_and_roll_backs(client: Client
     assert back.record.definition.version == 4
 
 
+def test_what_a_later_version_wrote_into_a_definition_stays(client: Client) -> None:
+    record = apply(client, SHOP).record
+    assert record.definition is not None
+    later = replace(record, definition=replace(record.definition, unknown={"later": 7}))
+    client.put(client.topics.streams, "shop", later.encode())
+    changed = plan_update(StreamChange("shop", idle=5_000), present(client)).record
+    assert changed.definition is not None
+    assert (changed.definition.version, changed.definition.unknown) == (2, {"later": 7})
+
+
 def test_what_changes_is_said(client: Client) -> None:
     apply(client, SHOP)
     found = apply(client, SHOP.replace("10s", "20s").replace("order.id", "order.number") + TRUCKS)
@@ -217,3 +227,26 @@ def test_tables_are_topics_that_are_there_or_files_in_their_folder(client: Clien
         "table t ends: what queries look up in it (IN t) is null for messages not yet read",
         "known, of a table, ends; it counts for messages that are not yet read",
     ]
+
+
+@pytest.mark.parametrize("inner", [True, False])
+@pytest.mark.parametrize("stream", ["shop", "by_k"])
+def test_a_topic_that_saffron_writes_is_made_again_as_it_was(stream: str, inner: bool) -> None:
+    """Whatever its sources have by now: its keys lie by its number of partitions. `inner`: inner topics are left."""
+    broker = MemoryBroker(lambda: 0)
+    log = MemoryLog(broker)
+    log.create_topics([*topic_specs("t.", 2), TopicSpec("orders", 2, {}), TopicSpec("payments", 1, {})])
+    client = Client(Settings(prefix="t.", bootstrap="memory"), log)
+    apply(client, SHOP)
+    carried_out(client, plan_change(StreamChange("by_k", key="k", source="events"), present(client)))
+    for source in ("orders", "t.events"):
+        broker.add_partitions(source, 5)
+    for topic in (f"t.{stream}", *([] if inner else [f"t.{stream}.windows", f"t.{stream}.admitted"])):
+        broker.delete(topic)
+    if stream == "shop":
+        found = plan_definition(SHOP, present(client))
+    else:
+        found = plan_update(StreamChange("by_k", idle=5_000), present(client))
+    assert found.made_again[0] == f"topic t.{stream} was missing, and is made again"
+    assert found.partitions == (2 if inner else 5)
+    log.close()

@@ -13,15 +13,18 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES, grown, joined, knows
+from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.windows import WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.query import ADD, QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.schema.origin import ORDER
 from saffron.schema.schema import END_OF_TIME, Kind, Schema
 
 Event = dict[str, Any]
+NOTHING = Schema({}, {}, {})
 
 VALUES: dict[str, list[Any]] = {
     "price": [1, 2, 3, 1.5],
@@ -181,11 +184,13 @@ def test_a_value_that_does_not_fit_is_null_and_counted_by_attribute() -> None:
     assert operator.statistics()["mistyped"] == 3
 
 
-def test_attributes_beyond_the_limit_are_left_out_and_counted() -> None:
-    operator = WindowingOperator(0, "events", infer_events=1)
+@pytest.mark.parametrize(("each", "first"), [(50, 1), (50, 21), (MAX_ATTRIBUTES + 2, 1)])
+def test_attributes_beyond_the_limit_are_left_out_and_counted(each: int, first: int) -> None:
+    """Whether they come with the first events, by which the schema is inferred, or later."""
+    operator = WindowingOperator(0, "events", infer_events=first)
     names = [f"a{number}" for number in range(MAX_ATTRIBUTES + 2)]
-    for at in range(0, len(names), 50):
-        operator.ingest(batch([{"type": "A", "ts": at, **dict.fromkeys(names[at : at + 50], 1)}], at))
+    for at in range(0, len(names), each):
+        operator.ingest(batch([{"type": "A", "ts": at, **dict.fromkeys(names[at : at + each], 1)}], at))
     assert operator.schema is not None
     assert list(operator.schema.kinds) == names[:MAX_ATTRIBUTES]
     assert operator.statistics()["left_out"] == 2
@@ -197,6 +202,16 @@ def test_attributes_beyond_the_limit_are_left_out_and_counted() -> None:
         {"type": "A", "ts": 10_000, names[-1]: 7},
         {"type": "T1000", "ts": 10_001},
     ], "a schema names those that queries need, as the notice of those that were left out says"
+
+
+def test_what_merged_events_are_ordered_by_is_never_left_out() -> None:
+    event = {"type": "A", "ts": 1, **dict.fromkeys([f"a{number}" for number in range(MAX_ATTRIBUTES)], 1)}
+    origin = dict.fromkeys(ORDER, 7)
+    for found in (
+        infer_schema([batch([{**event, **origin}], 0)]),
+        grown(grown(NOTHING, [event]), [{**event, **origin}]),
+    ):
+        assert list(found.kinds)[MAX_ATTRIBUTES:] == list(ORDER)
 
 
 def given(types: dict[str, dict[str, str]], *, required: tuple[str, ...] = ()) -> dict[str, Any]:

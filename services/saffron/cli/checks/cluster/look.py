@@ -179,7 +179,7 @@ def look_further(
         foreign=cluster.topics(foreign),
         routes=routes_of(scrape(state, "windowing")),
         letters=tuple(reversed(letters.newest(LetterFilter(), _LETTERS, _LETTERS).letters)),
-        digests=_digests(health),
+        digests=_digests(health, _removed(client)),
         inputs=_inputs(health),
         state=state,
         unreadable=tuple(client.unreadable()),
@@ -194,9 +194,8 @@ def _filled(client: Client, topics: Iterable[str]) -> dict[str, int]:
     try:
         found = {}
         for topic in topics:
-            count = client.log.partitions(topic)
-            if count is not None:
-                ends = [consumer.watermarks(TopicPartition(topic, one)) for one in range(count)]
+            if client.log.partitions(topic) is not None:
+                ends = map(consumer.watermarks, _readable(client, topic))
                 found[topic] = sum(high - low for low, high in ends)
         return found
     finally:
@@ -205,7 +204,7 @@ def _filled(client: Client, topics: Iterable[str]) -> dict[str, int]:
 
 def newest(client: Client, topic: str, count: int) -> list[Record]:
     """The newest messages of each partition; none if the topic does not exist."""
-    places = [TopicPartition(topic, one) for one in range(client.log.partitions(topic) or 0)]
+    places = _readable(client, topic)
     consumer = client.log.consumer(client.settings.group("doctor"), committed_only=True, client_id="doctor")
     try:
         ends = {place: consumer.watermarks(place) for place in places}
@@ -213,6 +212,13 @@ def newest(client: Client, topic: str, count: int) -> list[Record]:
         return read_to_end(consumer, starts, batch=_BATCH, polls=_POLLS) if starts else []
     finally:
         consumer.close()
+
+
+def _readable(client: Client, topic: str) -> list[TopicPartition]:
+    """The partitions of a topic that have a leader: a client waits for the others. None if it does not exist."""
+    state = client.log.describe([topic]).get(topic)
+    numbers = [] if state is None else [one for one in range(state.partitions) if one not in state.leaderless]
+    return [TopicPartition(topic, one) for one in numbers]
 
 
 def _since(client: Client, where: TopicPartition, offset: int) -> int:
@@ -225,8 +231,14 @@ def _since(client: Client, where: TopicPartition, offset: int) -> int:
         consumer.close()
 
 
-def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
-    """The digests in messages of `health`."""
+def _removed(client: Client) -> dict[str, int]:
+    """When streams were removed (ms), those that were added again too."""
+    records = client.records(client.topics.streams)
+    return {(record.key or b"").decode("utf-8", "replace"): record.timestamp for record in records if not record.value}
+
+
+def _digests(records: Iterable[Record], removed: Mapping[str, int]) -> tuple[Digest, ...]:
+    """The digests in messages of `health`, but for those of removed streams, whose names others may have by now."""
     parts = ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
     found = []
     for record in records:
@@ -236,7 +248,8 @@ def _digests(records: Iterable[Record]) -> tuple[Digest, ...]:
             lost = {"mistyped": body.get("mistyped", {})}
             lost |= {part: body.get(part, 0) for part in ("left_out", "in_seconds", "late_by_silence")}
             rest = {"shed": body.get("shed"), "watermark": body.get("watermark")}
-            found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
+            if record.timestamp > removed.get(fields["stream"], -1):
+                found.append(Digest(stamped=record.timestamp, **rest, **lost, **fields))
     return tuple(found)
 
 

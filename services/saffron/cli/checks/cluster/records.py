@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error
+from saffron.records.same_events import same_events
 from saffron.records.stream import is_name
 from saffron.records.table import Unreadable
 from saffron.records.version import is_version_key, stem_of
@@ -27,7 +28,7 @@ def check_shared_topics(look: Look) -> Iterator[Finding]:
     """Findings on streams that share a topic: only one of them is read."""
     for name, reader in look.unread.items():
         what = f"its topic {look.streams[name].topic} is stream {reader!r}'s too: one of the two gets no events"
-        fix = f"saffron stream remove {name}, then saffron stream add {name} --from {reader} --key ATTR"
+        fix = f"saffron stream remove {name}, then {same_events(look.streams[reader], name, 'ATTR')}"
         yield error("streams", what, f"stream {name}", fix)
 
 

@@ -23,13 +23,14 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
     for (service, stream, partition), found in look.sources().items():
         if service not in _SNAPPED or stream is None or not (root / service).is_dir():
             continue
-        busy = [one for one in found if one.events]
-        if not busy or look.now - busy[0].at < oldest:
+        busy = [one.at for one in found if one.events]
+        if not busy or look.now - busy[0] < oldest:
             continue
         stem = look.streams[stream].stem if stream in look.streams else stream
         folder = root / service / topics.admitted_of(stem) / str(partition)
         newest = _newest(folder)
-        if newest is None or busy[-1].at - newest > oldest:
+        unsaved = [at for at in busy if newest is None or at > newest]
+        if unsaved and unsaved[-1] - unsaved[0] > oldest:  # a snapshot is written while events come
             age = "there is none" if newest is None else f"the newest is {(look.now - newest) / 1000:,.0f} s old"
             what = f"{age}, though events came: a restart reads so much again"
             fix = f"the log of {service} says why it writes none; may it write there, and is there room?"

@@ -15,6 +15,7 @@ from saffron.engine.events.decoding.exact import parse_object
 from saffron.engine.events.decoding.nesting import may_be_attribute
 from saffron.engine.events.decoding.rules.value_kinds import kind_of
 from saffron.errors import SchemaError
+from saffron.schema.origin import ORDER
 from saffron.schema.schema import Kind, Schema, widened
 
 if TYPE_CHECKING:  # these bring NumPy and Numba along, for which no command of `saffron` should wait
@@ -30,13 +31,14 @@ def joined(schema: Schema, other: Schema) -> Schema:
     """The least version that covers both; `schema` itself where the other one adds nothing.
 
     What stands in `schema` keeps its place, what the other adds comes behind. Of kinds without a join that of `schema`
-    stays. Attributes and types beyond MAX_ATTRIBUTES are left out, unless `other` is a given schema.
+    stays. Attributes and types beyond MAX_ATTRIBUTES are left out, unless `other` is a given schema; what merged events
+    are ordered by is not.
     """
     kinds = dict(schema.kinds)
     for name, kind in other.kinds.items():
         if name in kinds:
             kinds[name] = widened(kinds[name], kind) or kinds[name]
-        elif other.given or len(kinds) < MAX_ATTRIBUTES:
+        elif other.given or name in ORDER or len(kinds) < MAX_ATTRIBUTES:
             kinds[name] = kind
     types = dict(schema.types)
     for name, attributes in other.types.items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from saffron.engine.events.decoding.exact import parse_object
+from saffron.engine.events.decoding.growth import joined
 from saffron.engine.events.decoding.nesting import may_be_attribute
 from saffron.engine.events.decoding.rules.outcomes import WATERMARK_TYPE
 from saffron.engine.events.decoding.rules.value_kinds import kind_of
@@ -31,7 +32,7 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
     Types and attributes stand in the order of their first appearance. The kind of a number is the least that has all
     of its values (`schema.widened`). Where kinds conflict, the majority wins, and of equals the one seen first. An
     attribute that was only null (or "NaN", "Infinity", which stand for no number) is NULL. Types with a ts [lo, hi]
-    have uniform times. What comes later: `growth`.
+    have uniform times. Attributes and types beyond MAX_ATTRIBUTES are left out. What comes later: `growth`.
     """
     rows, left = [], limit
     for batch in events:
@@ -44,7 +45,8 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
         draft = _Draft()
         for part in rows:
             draft.take(part, range(len(part)))
-    return draft.schema()
+    found = draft.schema()
+    return joined(Schema({}, {}, {}, times=found.times), found)
 
 
 def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:

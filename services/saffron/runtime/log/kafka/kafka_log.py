@@ -103,7 +103,8 @@ class KafkaLog:
                     continue
                 raise translate(error, f"describing topic {name!r}") from error
             topic_id = str(state.topic_id)
-            found[name] = TopicState("" if topic_id == _NO_ID else topic_id, len(state.partitions))
+            leaderless = frozenset(one.id for one in state.partitions if one.leader is None or one.leader.id < 0)
+            found[name] = TopicState("" if topic_id == _NO_ID else topic_id, len(state.partitions), leaderless)
         return found
 
     def writable(self, topic: str) -> bool:
