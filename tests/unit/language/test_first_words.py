@@ -71,7 +71,7 @@ ERRORS: dict[str, tuple[str, str, str]] = {
     PAIR + "WHERE b.ts - a.ts < INTERVAL '5' MINUTE": ("the next clause", "'5'", "5 minutes"),
     PAIR + "WHERE a.x ** 2 > 4": ("expected a value", "*", "power(a.x, 2)"),
     PAIR + "WHERE a.x === 2": ("expected a value", "=", "a.x = 1"),
-    PAIR + "WHERE a.timestamp > 1": ("unknown attribute 'timestamp'", "a.timestamp", "An event's time is ts."),
+    PAIR + "WHERE a.event_time > 1": ("unknown attribute 'event_time'", "a.event_time", "An event's time is ts."),
     PAIR + "RETURN a.x AS 'v'": ("name after AS", "'v'", "without quotes: v"),
     "PATTERN 'A' a WITHIN 1 s": ("expected an event type", "'A'", "without quotes: A"),
     "PATTERN SEQUENCE(A a, B b) WITHIN 1 s": ("the next clause", "(", "Write SEQ(A a, B b)"),
