@@ -110,7 +110,7 @@ class RemadeError(StreamError):
         self.topic = topic
         super().__init__(
             f"topic {topic} was deleted and made anew while it was in use: what it held is gone. Remove its stream and "
-            "add it again: saffron stream remove, saffron stream add"
+            "add it again: saffron stream remove NAME, then saffron stream add NAME"
         )
 
 
@@ -121,7 +121,7 @@ class CutOffError(StreamError):
         super().__init__(
             f"{topic}/{partition}: its records before offset {low} are gone, and with them what its stream is taken up "
             "from: the topic was trimmed, or nobody was there for its whole retention. Remove its stream and add it "
-            "again: saffron stream remove, saffron stream add"
+            "again: saffron stream remove NAME, then saffron stream add NAME"
         )
 
 

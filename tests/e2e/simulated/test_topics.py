@@ -464,7 +464,7 @@ def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
     (trouble,) = living.troubles(service)
     what, _, fix = trouble.rpartition(": ")
     assert what.startswith(f"{output}/0: its records before offset ")
-    assert fix == "saffron stream remove, saffron stream add"
+    assert fix == "saffron stream remove NAME, then saffron stream add NAME"
     living.begin_anew(OTHER)
     assert living.pairs(OTHER) == ["x", "y", "x", "y", "z"]
     assert living.troubles(service) == []
@@ -490,7 +490,7 @@ def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_unti
     (trouble,) = living.troubles("shedder")
     what, _, fix = trouble.rpartition(": ")
     assert what.startswith(f"{INNER[0]}/0: records ")
-    assert fix == "saffron stream remove, saffron stream add"
+    assert fix == "saffron stream remove NAME, then saffron stream add NAME"
     living.begin_anew(OTHER)
     assert living.pairs(OTHER) == ["x", "x", "y", "z"]
     assert living.troubles("shedder") == []

@@ -67,7 +67,7 @@ class BlockReader:
             raise GapError(
                 f"{record.topic}/{record.partition}: records {expected} to {block.counter - 1} are missing before "
                 f"offset {record.offset}; retention has removed them or the topic was tampered with. Remove its stream "
-                "and add it again: saffron stream remove, saffron stream add"
+                "and add it again: saffron stream remove NAME, then saffron stream add NAME"
             )
         if block.counter < expected:
             self.repeated += 1

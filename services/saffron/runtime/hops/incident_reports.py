@@ -68,7 +68,8 @@ def _remade(topic: str, noticed: Noticed) -> IncidentReport:
         f"it was deleted and made anew, {_at(noticed)}; the old one was read up to partition/offset "
         f"{_offsets(noticed)}, the new one is read from its first record on"
     )
-    fix = "nothing, if its events go on in time; to begin afresh: saffron stream remove, saffron stream add"
+    afresh = "saffron stream remove NAME, then saffron stream add NAME"
+    fix = f"nothing, if its events go on in time; to begin afresh: {afresh}"
     return IncidentReport(topic, what, fix)
 
 

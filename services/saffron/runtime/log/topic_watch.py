@@ -102,5 +102,5 @@ class TopicWatch:
 
 def missing_topic(topic: str, *, is_source: bool) -> str:
     """The obstacle of a topic that does not exist, a stream's source or one of Saffron's own, and how to end it."""
-    fix = "make it again, or remove its stream" if is_source else "saffron stream remove, saffron stream add"
-    return f"topic {topic} is not there: {fix}"
+    anew = "saffron stream remove NAME, then saffron stream add NAME"
+    return f"topic {topic} is not there: {'make it again, or remove its stream' if is_source else anew}"

@@ -177,9 +177,7 @@ def test_a_topic_cut_off_behind_its_newest_checkpoint_is_refused_with_the_remedy
     base = partition.block("a", 0, carries=True)
     partition.block("a", 1, checkpoint=base)
     partition.broker.trim(WHERE, 2)
-    with pytest.raises(
-        CutOffError, match=r"records before offset 2 are gone.*: saffron stream remove, saffron stream add"
-    ):
+    with pytest.raises(CutOffError, match=r"records before offset 2 are gone.*: saffron stream remove NAME"):
         partition.own()
 
 
