@@ -12,6 +12,7 @@
         ├── FencedError       another owner has taken over: stop, write nothing more
         ├── AbortableError    the open transaction must be aborted and the state reloaded
         ├── StreamError       one stream cannot go on: it waits, the others go on
+        │   ├── RowsError         the schema of a query's rows is not registered yet
         │   └── RemadeError       a topic was deleted and made anew: never read on at the old offset
         ├── GapError          a block is missing from an internal topic: never skipped over
         ├── DeniedError       the user lacks a right, or is not known: only whoever grants it can fix that
@@ -98,6 +99,10 @@ class GapError(LogError):
 
 class StreamError(LogError):
     """One stream cannot go on until its user removes the obstacle in the message. The others go on."""
+
+
+class RowsError(StreamError):
+    """Rows of a query cannot be written, since their schema is not registered yet."""
 
 
 class RemadeError(StreamError):

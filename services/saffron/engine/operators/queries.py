@@ -269,13 +269,13 @@ class QueryOperator(EngineHooks[S, R]):
 
     @staticmethod
     def _require_room(standing: S) -> None:
-        """SchemaError: a query that was in force does not bind to the schema any more. It fails, since columns may have
-        other kinds than those that its runs were made for.
+        """SchemaError: a query that was in force does not bind any more. The schema has another kind of an attribute
+        than its runs were made for, or a function of the user's own is gone.
         """
         if standing.refusal:
             why, standing.refusal = standing.refusal, ""
             message = why.partition("\n")[0].removeprefix("query error: ")
-            raise SchemaError(f"the stream's schema has no place for it: {message}")
+            raise SchemaError(f"it cannot be bound any more: {message}")
 
     def _is_foreign(self, standing: S) -> bool:
         """True if a query that does not bind is another engine's, which may know types that this one does not."""

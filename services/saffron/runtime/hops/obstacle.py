@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 
-from saffron.errors import GapError, LogError, UnwritableError
+from saffron.errors import GapError, LogError, RowsError, UnwritableError
 from saffron.runtime.log import TopicPartition
 
 _LOG = logging.getLogger(__name__)
@@ -15,8 +15,9 @@ _LOG = logging.getLogger(__name__)
 class Obstacle:
     """The obstacle of the chain of partition `where`. `text`: None if there is none.
 
-    A chain that starts again shows that an obstacle is gone. There are two exceptions, a gap in the input and an output
-    that does not take what is written: only what the chain writes shows that these are gone.
+    A chain that starts again shows that an obstacle is gone. There are three exceptions: a gap in the input, an output
+    that does not take what is written, and rows without their schema. Only what the chain writes shows that these are
+    gone.
     """
 
     where: TopicPartition
@@ -27,7 +28,7 @@ class Obstacle:
         """The chain was held up. Each new obstacle is logged once."""
         if self.text != str(error):
             _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
-        self.text, self._until_written = str(error), isinstance(error, GapError | UnwritableError)
+        self.text, self._until_written = str(error), isinstance(error, GapError | UnwritableError | RowsError)
 
     def started(self) -> None:
         """The chain has started, or gone on."""

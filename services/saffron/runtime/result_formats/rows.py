@@ -15,7 +15,7 @@ import orjson
 
 from saffron.distribution import install
 from saffron.engine.events.formats.framed import frame_head
-from saffron.errors import LogError, RefusedError, SchemaError, SettingsError, StreamError
+from saffron.errors import LogError, RefusedError, RowsError, SchemaError, SettingsError
 from saffron.language.plan.row import Row, RowField, RowType
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.registry import WriterSchema, posting, register
@@ -75,6 +75,7 @@ class RowFormats:
         self._encoders: dict[tuple[str, Row], Encode] = {}
         self._threads: ThreadPoolExecutor | None = None
         self._requests: dict[tuple[str, Row], Future[int]] = {}
+        self._waiting = ""
 
     def refusal(self, row: Row) -> str:
         """The reason why such rows cannot be written as things are set; "" if they can."""
@@ -95,7 +96,7 @@ class RowFormats:
         return ""
 
     def encode(self, topic: str, row: Row, text: bytes) -> bytes:
-        """A result (JSON) as a row. SchemaError: the registry refuses the schema of the rows. StreamError: it does not
+        """A result (JSON) as a row. SchemaError: the registry refuses the schema of the rows. RowsError: it does not
         answer.
         """
         encoder = self._encoders.get((topic, row))
@@ -116,8 +117,9 @@ class RowFormats:
             head = frame_head(self._registered(topic, row))
         except RefusedError as error:
             raise SchemaError(f"rows cannot be written without their schema, {topic}-value: {error}") from error
-        except LogError as error:
-            raise StreamError(f"the rows of query {row.name} wait for their schema, {topic}-value: {error}") from error
+        except LogError as error:  # told in the same words while the next request is under way
+            self._waiting = str(error)
+            raise RowsError(f"the rows of query {row.name} wait for their schema, {topic}-value: {error}") from error
         return lambda text: head + write(values_of(row, text))
 
     def _registered(self, topic: str, row: Row) -> int:
@@ -133,8 +135,8 @@ class RowFormats:
         try:
             request.exception(wait)
         except TimeoutError:
-            url = self._settings.results_registry
-            raise LogError(f"the schema registry at {url} has not answered yet") from None
+            yet = f"the schema registry at {self._settings.results_registry} has not answered yet"
+            raise LogError(self._waiting or yet) from None
         return self._requests.pop((topic, row)).result()
 
 

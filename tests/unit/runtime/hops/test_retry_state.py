@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from saffron.errors import DeniedError, FencedError, LogError
+from saffron.errors import DeniedError, FencedError, LogError, RowsError
 from saffron.runtime.hops.retry_state import RetryState
 from saffron.runtime.log import TopicPartition
 
@@ -47,6 +47,18 @@ def test_any_other_doubt_is_told_and_soon_over(caplog: pytest.LogCaptureFixture)
     assert chain.dropped == 1
     assert 100 < chain.retry.retry_at < 100 + RETRY_MS
     assert caplog.messages == ["events/3: timed out; taking over again"]
+
+
+def test_rows_without_their_schema_are_told_once_and_until_they_are_written(caplog: pytest.LogCaptureFixture) -> None:
+    chain = Chain(None)
+    for now in range(0, 5000, 1000):
+        assert not chain.retry.run(now, lambda now_ms: False), "it takes over again"
+        chain.error = RowsError("the rows wait")
+        assert chain.retry.run(now + 1, chain.act)
+        assert chain.retry.trouble == "the rows wait"
+    assert caplog.messages == ["events/3: the rows wait"]
+    chain.retry.obstacle.written()
+    assert chain.retry.trouble is None
 
 
 def test_what_taking_over_again_would_not_mend_is_raised() -> None:
