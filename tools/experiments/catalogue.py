@@ -38,7 +38,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment. `varied`: the axis. `paper`: shedder -> {value: false negatives, per cent}."""
+    """An experiment. `varied`: the axis. `paper`: shedder -> {value: false negatives, per cent}.
+
+    `generated`: each seed makes a stream of its own; else it draws only what is shed.
+    """
 
     name: str
     about: str
@@ -46,6 +49,7 @@ class Experiment:
     points: Sequence[Point]
     shedders: Sequence[str]
     paper: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    generated: bool = False
 
 
 def text(name: str, **values: float) -> str:
@@ -99,9 +103,11 @@ def _rates(queries: Mapping[str, str], stream: Callable[[int, Path], Path]) -> l
     return [Point(rate, _over(queries, stream, rate)) for rate in RATES]
 
 
-def _on_rates(name: str, about: str, query: str, stream: Callable[[int, Path], Path]) -> Iterator[Experiment]:
+def _on_rates(
+    name: str, about: str, query: str, stream: Callable[[int, Path], Path], *, generated: bool = False
+) -> Iterator[Experiment]:
     """An experiment of gSPICE's at all rates."""
-    yield Experiment(name, f"{about}: rates", "rate", _rates({"g": text(query)}, stream), EVENTS)
+    yield Experiment(name, f"{about}: rates", "rate", _rates({"g": text(query)}, stream), EVENTS, generated=generated)
 
 
 def _burst(factor: float) -> Callable[[int, Path], Load]:
@@ -114,7 +120,9 @@ def _burst(factor: float) -> Callable[[int, Path], Load]:
 def _by_training(name: str, about: str, query: str, stream: Callable[[int, Path], Path]) -> Iterator[Experiment]:
     """A stream of our own: one that changes behind what trains, or one that no paper has."""
     shedders = (*LEARNED, *EVEN)
-    yield Experiment(name, f"{about}, 140 %: per cent that train", "train", _trained(query, stream), shedders)
+    yield Experiment(
+        name, f"{about}, 140 %: per cent that train", "train", _trained(query, stream), shedders, generated=True
+    )
 
 
 def _trained(query: str, stream: Callable[[int, Path], Path]) -> list[Point]:
@@ -168,24 +176,24 @@ EXPERIMENTS = [
         "burst", "pSPICE Q1 at 70 %, and 30 seconds of so many times that", "times",
         [Point(factor, _burst(factor)) for factor in (3, 5)], PARTIAL,
     ),
-    *_on_rates("g-q1", "gSPICE Q1, sequence, D1", "gspice_q1", _synthetic("D1")),
-    *_on_rates("g-q2", "gSPICE Q2, Kleene, D1", "gspice_q2", _synthetic("D1")),
-    *_on_rates("g-q3", "gSPICE Q3, disjunction, D5", "gspice_q3", _synthetic("D5")),
+    *_on_rates("g-q1", "gSPICE Q1, sequence, D1", "gspice_q1", _synthetic("D1"), generated=True),
+    *_on_rates("g-q2", "gSPICE Q2, Kleene, D1", "gspice_q2", _synthetic("D1"), generated=True),
+    *_on_rates("g-q3", "gSPICE Q3, disjunction, D5", "gspice_q3", _synthetic("D5"), generated=True),
     *_on_rates("g-q4", "gSPICE Q4, stock sequence", "gspice_q4", _data("stock")),
     *_on_rates("g-q4-moved", "gSPICE Q4, of quotes that moved by 0.1 % only", "gspice_q4", _moved),
     *_on_rates("g-q5", "gSPICE Q5, stock with NOT", "gspice_q5", _data("stock")),
     *_on_rates("g-q6", "gSPICE Q6, soccer with ANY", "gspice_q6", _data("soccer")),
     Experiment(
         "g-distribution", "gSPICE Q1 over D1 to D4 (4: uniform types), 140 %", "set",
-        _distributions("gspice_q1", (1, 2, 3, 4)), EVENTS,
+        _distributions("gspice_q1", (1, 2, 3, 4)), EVENTS, generated=True,
     ),
     Experiment(
         "g-distribution-or", "gSPICE Q3, disjunction, over D5 to D8 (8: uniform types), 140 %", "set",
-        _distributions("gspice_q3", (5, 6, 7, 8)), EVENTS,
+        _distributions("gspice_q3", (5, 6, 7, 8)), EVENTS, generated=True,
     ),
     Experiment(
         "g-pane", "gSPICE Q1, sequence, D1, 180 %: events of the predecessor pane", "pane",
-        _panes("gspice_q1", _synthetic("D1"), (5, 10, 20, 40, 80, 320)), EVENTS,
+        _panes("gspice_q1", _synthetic("D1"), (5, 10, 20, 40, 80, 320)), EVENTS, generated=True,
     ),
     Experiment(
         "g-q4-pane", "gSPICE Q4, stock sequence, 180 %: events of the predecessor pane", "pane",

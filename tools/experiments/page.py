@@ -82,10 +82,9 @@ type alone. "worse" is by how many points `auto` misses more than the better of 
 - `r-quiet`, `r-turns` and `r-shift` change after the training.
 - On `r-payments`, `r-logins` and `r-machines` nothing was tuned.
 - "seeds" is the number of runs. A row runs again until its interval lies on one side of 3 points. On real data all
-  runs use the same data set.
-- `+-` is half of the 95 % interval: over more than two seeds, else over matches that are lost together. The latter
-  does not count how generated streams differ: over seven seeds, 0 to 6, `r-machines` with 3 % is worse by 2.8 +- 2.6.
-  More than 3 points are not excluded there.
+  runs use the same data set. On generated streams each run has another one, and a row has five runs at least. The
+  rows of the `r-` experiments are of 2026-11-29; those of the `g-` experiments are from before that rule.
+- `+-` is half of the 95 % interval: over more than two seeds, else over matches that are lost together.
 
 ```
 .venv/bin/saffron experiment robustness --seeds 30 --json docs/experiments/robustness.json

@@ -3,7 +3,7 @@
 Each experiment runs at its first and its last value, with each share of training and each seed. The figure is the
 percentage points of complex events that `auto` misses more than the better of two that know nothing: partial matches
 drawn at random, and events drawn by their kinds alone. A row gets another seed until its 95 % interval is within
-`ALLOWED` or beyond it. Rows are written as they come.
+`ALLOWED` or beyond it; where each seed makes another stream, `LEAST` at least. Rows are written as they come.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ BY_TRAINING = "train"
 """The variable of experiments whose points are shares of training."""
 ALLOWED = 3.0
 """Percentage points that `auto` may miss more than even dropping."""
+LEAST = 5
+"""Seeds of a row whose stream is generated: one stream does not show how streams differ."""
 
 Place = tuple[str, float, float]
 """A row: the experiment's name, the value of what it varies, the share of the events that trains."""
@@ -46,12 +48,13 @@ def sweep(chosen: argparse.Namespace) -> None:
     names = usage.names("--only", chosen.only, "experiment", known) if chosen.only else known
     shares = usage.shares("--train", chosen.train) if chosen.train else list(SHARES)
     rows = [row for one in EXPERIMENTS if one.name in names for row in places(one, shares)]
+    least = {one.name: LEAST if one.generated else 1 for one in EXPERIMENTS}
     if not rows:
         usage.wrong(f"--train {chosen.train}: {', '.join(names)} is not tried with it")
     title = f"auto beside even dropping; at most {chosen.seeds} seeds"
     done: dict[Place, list[Done]] = {row: [] for row in rows}
     for seed in range(chosen.seeds):
-        open_ = [row for row in rows if not decided(done[row])]
+        open_ = [row for row in rows if not decided(done[row], least[row[0]])]
         if not open_:
             break
         tasks = [Task(name, value, seed, (AUTO, *EVEN), chosen.events, share) for name, value, share in open_]
@@ -77,9 +80,12 @@ def places(experiment: Experiment, shares: Sequence[float]) -> Iterator[Place]:
         yield from ((experiment.name, value, share) for share in shares)
 
 
-def decided(done: Sequence[Done]) -> bool:
-    """True if the 95 % interval of a row lies on one side of `ALLOWED`, so that more seeds tell nothing new."""
-    if not done:
+def decided(done: Sequence[Done], least: int = 1) -> bool:
+    """True if the 95 % interval of a row lies on one side of `ALLOWED`, so that more seeds tell nothing new.
+
+    `least`: seeds before which it is not.
+    """
+    if len(done) < least:
         return False
     row = row_of(done)
     return bool(abs(row["worse, points"] - ALLOWED) >= row["+-"])

@@ -53,4 +53,5 @@ def test_a_row_runs_until_its_interval_lies_on_one_side_of_what_is_allowed() -> 
     assert decided([done(0, 0.2, 0.3, 0.25)])  # 5 points better, 2.8 of them uncertain
     assert not decided([done(0, 0.3, 0.3, 0.29)])
     assert decided([done(0, 0.4, 0.3, 0.25)])
+    assert not decided([done(0, 0.4, 0.3, 0.25)], 2), "of a generated stream"
     assert not decided([done(0, 0.2, 0.3, 0.25), done(1, 0.4, 0.1, 0.25), done(2, 0.3, 0.5, 0.25)])
