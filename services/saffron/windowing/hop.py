@@ -186,7 +186,8 @@ class WindowingHop:
         if self._awaiting:
             self._awaiting = self._must_wait_for_queries(now_ms)
         known = not flush and self._unknown.step(now_ms)  # the next owner reads held events again
-        needs_checkpoint = now_ms - self._checkpoint_at >= self._limits.checkpoint_ms
+        # What has happened to the topic is written at once: the next owner would notice it again, at another time.
+        needs_checkpoint = self.input.has_new or now_ms - self._checkpoint_at >= self._limits.checkpoint_ms
         if not (flush or known or needs_checkpoint or self._due(now_ms)):
             return []
         self._pending, self._unsent, self._left_at = 0, False, now_ms

@@ -130,6 +130,15 @@ class Living:
                 ]
         return found
 
+    def at_of(self, service: str) -> list[int]:
+        """The times of the incidents that a service tells of last."""
+        found: list[int] = []
+        for record in self.world.read(TOPICS.health, 0, committed_only=False):
+            body = orjson.loads(record.value or b"")
+            if body["service"] == service and "inputs" in body:
+                found = [one["at"] for row in body["inputs"] for one in row["incidents"]]
+        return found
+
     def troubles(self, service: str) -> list[str]:
         """What a service has said lately that it waits for; it says nothing where there is nothing to tell."""
         records = self.world.read(TOPICS.health, 0, committed_only=False)

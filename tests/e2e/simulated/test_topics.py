@@ -110,6 +110,25 @@ def test_partitions_that_are_added_are_read_from_their_first_record(tmp_path: Pa
     living.others_go_on()
 
 
+@pytest.mark.parametrize("how", ["dead", "there"])
+def test_what_happened_to_a_quiet_topic_is_noticed_once(tmp_path: Path, how: str) -> None:
+    living = Living(tmp_path)
+    living.send("A", "x")
+    living.settle()
+    if how == "dead":
+        living.away("windowing", "dead")
+    living.broker.add_partitions(TOPICS.events, 2)
+    living.back("windowing")
+    living.settle(700)
+    (grown,) = living.at_of("windowing")
+    living.away("windowing", "dead")
+    living.back("windowing")
+    living.settle(700)
+    assert living.at_of("windowing") == [grown], "no event came meanwhile"
+    assert living.metrics["windowing"].value(INPUT_INCIDENTS, TOPICS.events, "0", "grown") <= 1
+    living.others_go_on()
+
+
 def test_partitions_added_to_the_source_of_a_routed_stream_change_nothing_inside(tmp_path: Path) -> None:
     living = Living(tmp_path)
     living.make_topic("t.by_k", 2)
