@@ -16,7 +16,7 @@ from typing import Any
 
 from bench.shared.chart import charts
 from experiments.catalogue import EVEN, EXPERIMENTS, SHARES, Experiment
-from experiments.robustness import ALLOWED, ROBUSTNESS, places
+from experiments.robustness import ALLOWED, LEAST, ROBUSTNESS, places
 from experiments.summary import summary
 
 from saffron.language.cost.shedders import AUTO
@@ -82,8 +82,7 @@ type alone. "worse" is by how many points `auto` misses more than the better of 
 - `r-quiet`, `r-turns` and `r-shift` change after the training.
 - On `r-payments`, `r-logins` and `r-machines` nothing was tuned.
 - "seeds" is the number of runs. A row runs again until its interval lies on one side of 3 points. On real data all
-  runs use the same data set. On generated streams each run has another one, and a row has five runs at least. The
-  rows of the `r-` experiments are of 2026-11-29; those of the `g-` experiments are from before that rule.
+  runs use the same data set. On generated streams each run has another one, and a row gets five runs at least.
 - `+-` is half of the 95 % interval: over more than two seeds, else over matches that are lost together.
 
 ```
@@ -135,6 +134,9 @@ def _beside_even(path: Path) -> list[str]:
     beyond = [row for row in rows if row["worse, points"] - row["+-"] > ALLOWED]
     every = sum(1 for one in EXPERIMENTS for _ in places(one, SHARES))
     ran = f"Of the {every} rows {len(rows)} were run." if len(rows) < every else f"All {every} rows were run."
+    generated = {one.name for one in EXPERIMENTS if one.generated}
+    if few := sum(row["experiment"] in generated and row["seeds"] < LEAST for row in rows):
+        ran += f" {few} of them, on generated streams, have fewer than {LEAST} seeds."
     said = f"{ran} Worse by more than {ALLOWED:g} points, beyond chance: {len(beyond)}."
     return [f"{_BESIDE}\n{_measured(written)} {said} The worst:\n\n{_table([*named, 'worse, points'], body)}"]
 
