@@ -29,6 +29,8 @@ from collections.abc import Callable
 
 from saffron.carets import CUT, printable, render
 
+BEGIN_ANEW = "saffron stream remove NAME, then saffron stream add NAME"
+"""The commands by which a stream begins anew, in messages."""
 MOST = 400
 """Characters of what an exception says, in a message; a log has the rest."""
 
@@ -115,7 +117,7 @@ class RemadeError(StreamError):
         self.topic = topic
         super().__init__(
             f"topic {topic} was deleted and made anew while it was in use: what it held is gone. Remove its stream and "
-            "add it again: saffron stream remove NAME, then saffron stream add NAME"
+            f"add it again: {BEGIN_ANEW}"
         )
 
 
@@ -126,7 +128,7 @@ class CutOffError(StreamError):
         super().__init__(
             f"{topic}/{partition}: its records before offset {low} are gone, and with them what its stream is taken up "
             "from: the topic was trimmed, or nobody was there for its whole retention. Remove its stream and add it "
-            "again: saffron stream remove NAME, then saffron stream add NAME"
+            f"again: {BEGIN_ANEW}"
         )
 
 

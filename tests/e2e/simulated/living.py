@@ -119,24 +119,20 @@ class Living:
 
     def told(self, service: str = "windowing") -> list[tuple[str, int, int, int, int]]:
         """The incidents that a service tells of last: kind, partition, and offset, before, after."""
-        found: list[tuple[str, int, int, int, int]] = []
-        for record in self.world.read(TOPICS.health, 0, committed_only=False):
-            body = orjson.loads(record.value or b"")
-            if body["service"] == service and "inputs" in body:
-                found = [
-                    (one["kind"], row["partition"], one["offset"], one["before"], one["after"])
-                    for row in body["inputs"]
-                    for one in row["incidents"]
-                ]
-        return found
+        found = self._incidents(service)
+        return [(one["kind"], partition, one["offset"], one["before"], one["after"]) for partition, one in found]
 
     def at_of(self, service: str) -> list[int]:
         """The times of the incidents that a service tells of last."""
-        found: list[int] = []
+        return [one["at"] for _, one in self._incidents(service)]
+
+    def _incidents(self, service: str) -> list[tuple[int, dict[str, Any]]]:
+        """The incidents that a service tells of last, each with its partition."""
+        found: list[tuple[int, dict[str, Any]]] = []
         for record in self.world.read(TOPICS.health, 0, committed_only=False):
             body = orjson.loads(record.value or b"")
             if body["service"] == service and "inputs" in body:
-                found = [one["at"] for row in body["inputs"] for one in row["incidents"]]
+                found = [(row["partition"], one) for row in body["inputs"] for one in row["incidents"]]
         return found
 
     def troubles(self, service: str) -> list[str]:

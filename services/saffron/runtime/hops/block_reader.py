@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
-from saffron.errors import GapError
+from saffron.errors import BEGIN_ANEW, GapError
 from saffron.runtime.hops.tags import FOREIGN, BlockTag, read_tag
 from saffron.runtime.log import Record
 
@@ -67,7 +67,7 @@ class BlockReader:
             raise GapError(
                 f"{record.topic}/{record.partition}: records {expected} to {block.counter - 1} are missing before "
                 f"offset {record.offset}; retention has removed them or the topic was tampered with. Remove its stream "
-                "and add it again: saffron stream remove NAME, then saffron stream add NAME"
+                f"and add it again: {BEGIN_ANEW}"
             )
         if block.counter < expected:
             self.repeated += 1

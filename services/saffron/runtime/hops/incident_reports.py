@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from saffron.counted import counted
+from saffron.errors import BEGIN_ANEW
 from saffron.records.same_events import same_events
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
@@ -68,9 +69,7 @@ def _remade(topic: str, noticed: Noticed) -> IncidentReport:
         f"it was deleted and made anew, {_at(noticed)}; the old one was read up to partition/offset "
         f"{_offsets(noticed)}, the new one is read from its first record on"
     )
-    afresh = "saffron stream remove NAME, then saffron stream add NAME"
-    fix = f"nothing, if its events go on in time; to begin afresh: {afresh}"
-    return IncidentReport(topic, what, fix)
+    return IncidentReport(topic, what, f"nothing, if its events go on in time; to begin afresh: {BEGIN_ANEW}")
 
 
 def _grown(topic: str, noticed: Noticed, streams: Mapping[str, StreamRecord] | None) -> IncidentReport:

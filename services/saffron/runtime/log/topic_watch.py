@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Sequence
 
-from saffron.errors import LogError
+from saffron.errors import BEGIN_ANEW, LogError
 from saffron.runtime.log import Log, TopicState, no_leader
 
 _LOG = logging.getLogger(__name__)
@@ -102,5 +102,4 @@ class TopicWatch:
 
 def missing_topic(topic: str, *, is_source: bool) -> str:
     """The obstacle of a topic that does not exist, a stream's source or one of Saffron's own, and how to end it."""
-    anew = "saffron stream remove NAME, then saffron stream add NAME"
-    return f"topic {topic} is not there: {'make it again, or remove its stream' if is_source else anew}"
+    return f"topic {topic} is not there: {'make it again, or remove its stream' if is_source else BEGIN_ANEW}"

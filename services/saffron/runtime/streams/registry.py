@@ -22,7 +22,7 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
-from saffron.errors import LogError, RefusedError, SettingsError
+from saffron.errors import LogError, RefusedError, SettingsError, one_line
 from saffron.runtime.process.background import Background
 
 _TIMEOUT = 5.0
@@ -91,8 +91,9 @@ class Registry:
         try:
             schema = future.result()
         except Exception as error:  # whatever a registry answers, it holds up its own streams alone
-            told = str(error) if isinstance(error, LogError) else f"schema {one} cannot be fetched: {error!r}"
-            self.waiting, self._retry_at = told, now_ms + _RETRY_MS
+            unforeseen = f"schema {one} cannot be fetched: {one_line(error, repr)}"
+            self.waiting = str(error) if isinstance(error, LogError) else unforeseen
+            self._retry_at = now_ms + _RETRY_MS
             return
         self.waiting = ""
         self._known[one] = _Unknown(now_ms + _UNKNOWN_MS) if schema is None else schema
@@ -119,15 +120,15 @@ class Registry:
             raise LogError(f"no schema registry: {path} has no answer with a schema")
         return body  # type: ignore[no-any-return]
 
-    def _collect(self, body: Mapping[str, Any], form: str, found: dict[str, str], begun: set[str]) -> None:
-        """`begun`: names of references met so far, so that schemas that name each other come to an end."""
+    def _collect(self, body: Mapping[str, Any], form: str, found: dict[str, str], visited: set[str]) -> None:
+        """`visited`: names of references met so far, so that schemas that name each other come to an end."""
         for reference in body.get("references") or ():
             name = reference["name"]
-            if name not in begun:
-                begun.add(name)
+            if name not in visited:
+                visited.add(name)
                 subject, version = (quote(str(reference[part]), safe="") for part in ("subject", "version"))
                 other = self._body(f"/subjects/{subject}/versions/{version}{form}")
-                self._collect(other, form, found, begun)
+                self._collect(other, form, found, visited)
                 found[name] = other["schema"]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from saffron.distribution import install
 from saffron.engine.events.formats.framed import NoReader, Reader, schema_ids, translated, unframed
 from saffron.engine.events.raw import RawBatch
-from saffron.errors import SchemaError, UnavailableError
+from saffron.errors import SchemaError, UnavailableError, one_line
 from saffron.records.stream import JSON_SCHEMA, WITH_REGISTRY, StreamRecord
 from saffron.runtime.process.background import Background
 from saffron.runtime.streams.registry import Registry, RegistryLog, WriterSchema, over_http
@@ -173,6 +173,6 @@ def _reader(one: int, schema: WriterSchema) -> Reader | NoReader:
     except (ImportError, MemoryError):
         raise
     except Exception as error:  # whatever stands in a schema, it holds up its own messages alone
-        told = str(error) if isinstance(error, SchemaError) else repr(error)
+        told = str(error) if isinstance(error, SchemaError) else one_line(error, repr)
         return NoReader("unknown-schema", f"schema {one} cannot be used: {told}")
     return lambda payload: payload

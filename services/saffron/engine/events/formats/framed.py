@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
+from saffron.errors import one_line
 
 FORMATS = ("json", "json-schema", "avro", "protobuf")
 """The formats of a stream's messages: JSON, or a schema's format in a registry's frame."""
@@ -73,7 +74,7 @@ def translated(batch: RawBatch, ids: NDArray[np.int64], readers: Mapping[int, Re
                 except MemoryError:
                     raise
                 except Exception as error:  # a wrong payload, or a schema that promises what it does not keep
-                    told = str(error) if isinstance(error, ValueError) else repr(error)
+                    told = str(error) if isinstance(error, ValueError) else one_line(error, repr)
                     why = NoReader("bad-payload", f"not by schema {schema}, which it names: {told}")
             if why is not None:
                 refused[int(batch.offsets[row])] = (why.reason, why.detail)
