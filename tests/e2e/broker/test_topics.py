@@ -1,6 +1,6 @@
 """Topics as they live, on a real broker: grown, trimmed, made anew, and a group deleted, one after the other.
 
-The same cases, and more, on the in-memory log: `simulated/test_topics.py`.
+The same cases, and more, on the in-memory log: `simulated/topics/`.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from saffron.records.table import Applied, version_table
 from saffron.runtime.log.topics import stream_topics
 from saffron.runtime.streams.schema_versions import SchemaVersions
 from saffron.schema.schema import Schema
-from tests.e2e.simulated.living import Living
 from tests.e2e.simulated.system import FALLS, RALLY, SYMBOLS, TOPICS, Source, at_rest, blocks, check, close, make_system
+from tests.e2e.simulated.topics.living import Living
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.world import World
 

@@ -9,8 +9,8 @@ import pytest
 
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.metric_names import LOST_OFFSETS
-from tests.e2e.simulated.living import OTHER, Living
 from tests.e2e.simulated.system import TOPICS
+from tests.e2e.simulated.topics.living import OTHER, Living
 
 INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
 ALL = ("windowing", "shedder", "matcher")

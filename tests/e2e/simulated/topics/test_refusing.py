@@ -8,8 +8,8 @@ import pytest
 
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition
-from tests.e2e.simulated.living import OTHER, PAIR, Living
 from tests.e2e.simulated.system import TOPICS
+from tests.e2e.simulated.topics.living import OTHER, PAIR, Living
 from tests.memory.memory_log import MemoryLog
 
 ALL = ("windowing", "shedder", "matcher")

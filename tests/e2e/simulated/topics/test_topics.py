@@ -1,7 +1,7 @@
 """Topics as they live, on the in-memory log: made anew, grown, gone; and what becomes of results.
 
 The same cases on a broker: `broker/test_topics.py`. What retention takes: `test_retention.py`. What may not be read or
-written: `test_refusing_topics.py`.
+written: `test_refusing.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pytest
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import stream_topics
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, STREAMS_STANDING
-from tests.e2e.simulated.living import OTHER, PAIR, Living
 from tests.e2e.simulated.system import TOPICS, blocks
+from tests.e2e.simulated.topics.living import OTHER, PAIR, Living
 
 INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
 INNER_OF = {OTHER: INNER, "events": (TOPICS.windows, TOPICS.admitted)}
