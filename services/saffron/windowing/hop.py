@@ -69,13 +69,13 @@ class Sinks:
     """Destinations of output other than blocks.
 
     `letters`: sends dead letters of the input topic with this id, and waits for the acknowledgement. `report_status`:
-    writes a query status.
-    `announce_schema`: writes a version of the schema. `report_error`: logs a message.
+    writes a query status. `announce_schema`: writes a version of the schema that is needed at a time (ms), once.
+    `report_error`: logs a message.
     """
 
     letters: Callable[[str, list[DeadLetter]], None]
     report_status: ReportStatus
-    announce_schema: Callable[[Schema], None]
+    announce_schema: Callable[[Schema, int], None]
     report_error: Callable[[str], None]
 
 

@@ -25,7 +25,7 @@ from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.control_topics import reporter
 from saffron.runtime.streams.places import Place, origin_of
-from saffron.runtime.streams.schema_versions import announce
+from saffron.runtime.streams.schema_versions import Announcements
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.stream_formats import Formats, registry_trouble
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send, service_digest
@@ -77,6 +77,7 @@ class WindowingService:
         self._control = ControlFollower(log, self._topics, reporter(metrics))
         self._producer = log.producer(client_id="windowing-side")
         self._statuses = Statuses(self._producer, self._topics)
+        self._announcements = Announcements(self._producer, self._topics)
         self._ended_queries = EndedQueries(self._control, self._statuses)
         self._inputs = InputReport("windowing", metrics, health, self._producer, self._topics)
         self._limits = BlockLimits(settings.largest_block, settings.block_ms, settings.poll_records)
@@ -172,8 +173,8 @@ class WindowingService:
             report_status=lambda name, version, state, reason, position, schema=None: self._statuses.report(
                 QueryStatus(name, version, SERVICE, stream, where.partition, state, reason, position, schema)
             ),
-            announce_schema=lambda schema: announce(
-                self._producer, self._topics, record.stem, self._control.schemas.of(record.stem), schema
+            announce_schema=lambda schema, now_ms: self._announcements.need(
+                record.stem, where.partition, self._control.schemas.of(record.stem), schema, now_ms
             ),
             report_error=lambda sentence: _LOG.error("%s", sentence),
         )

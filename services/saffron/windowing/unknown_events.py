@@ -28,25 +28,26 @@ class HoldLimits:
     """Time limits for held events, in ms.
 
     `few_ms`: for the first events while there are fewer than `enough`, else `many_ms`. `compile_ms`: for compilation,
-    from the last service that reported ready. `announce_ms`: until a version that was not read back is written again.
+    from the last service that reported ready.
     """
 
     enough: int
     few_ms: int
     many_ms: int
     compile_ms: int
-    announce_ms: int = 5_000
 
 
 class UnknownEvents:
-    """The held events of one chain. `announce`: writes a version of the stream's schema."""
+    """The held events of one chain. `announce`: writes a version of the stream's schema, once, however often it is
+    called with the same one; its last argument is the time (ms).
+    """
 
     def __init__(
         self,
         operator: WindowingOperator,
         activation: Activation,
         limits: HoldLimits,
-        announce: Callable[[Schema], None],
+        announce: Callable[[Schema, int], None],
         report_error: Callable[[str], None],
     ) -> None:
         self._operator = operator
@@ -58,7 +59,6 @@ class UnknownEvents:
         self._held = 0
         self._since = 0
         self._wanted: Schema | None = None
-        self._announced: tuple[Schema, int] | None = None
         self._version: Schema | None = None
         self._missing: frozenset[str] = frozenset()
         self._progress_at = 0
@@ -130,11 +130,8 @@ class UnknownEvents:
         if wanted.given:
             return wanted
         version = self._activation.announced(wanted)
-        if version is not None:
-            self._announced = None
-        elif self._announced is None or self._announced[0] is not wanted or now_ms >= self._announced[1]:
-            self._announced = (wanted, now_ms + self._limits.announce_ms)
-            self._announce(wanted)
+        if version is None:
+            self._announce(wanted, now_ms)
         return version
 
     def _next_version(self, version: Schema, now_ms: int) -> Schema:

@@ -21,7 +21,7 @@ from saffron.records.table import Unreadable
 from saffron.records.version import VersionRecord
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import Topics, topic_specs
-from saffron.runtime.streams.schema_versions import announce
+from saffron.runtime.streams.schema_versions import Announcements
 from saffron.runtime.streams.statuses import Statuses
 from saffron.schema.schema import Kind, Schema
 from saffron.windowing.control_follower import ControlFollower
@@ -57,11 +57,12 @@ class Bench:
         self.hop = self.chain()
 
     def chain(self) -> WindowingHop:
+        announcements = Announcements(self.producer, TOPICS)
         sinks = Sinks(
             letters=lambda topic, letters: self.letters.extend(letters),
             report_status=self.say,
-            announce_schema=lambda schema: announce(
-                self.producer, TOPICS, "events", self.control.schemas.of("events"), schema
+            announce_schema=lambda schema, now: announcements.need(
+                "events", 0, self.control.schemas.of("events"), schema, now
             ),
             report_error=self.happened.append,
         )
@@ -343,7 +344,7 @@ def test_nonsense_on_the_control_topics_is_passed_over(bench: Bench) -> None:
 
 
 def test_a_version_that_cannot_be_read_is_reported_and_the_one_before_stays(bench: Bench) -> None:
-    announce(bench.producer, TOPICS, "events", None, Schema({"x": Kind.INT}, {"A": ("x",)}, {}))
+    Announcements(bench.producer, TOPICS).need("events", 0, None, Schema({"x": Kind.INT}, {"A": ("x",)}, {}), 0)
     odd = {"stream": "events", "version": 2, "schema": {"attributes": {"x": "no kind"}}}
     bench.producer.send(TOPICS.streams, 0, orjson.dumps(odd), key=b"events/schema")
     bench.control.step()

@@ -69,11 +69,56 @@ def is_complete(version: Version, wanted: Schema) -> bool:
     return not version.is_lost and knows(version.schema, version.combined) and knows(version.schema, wanted)
 
 
-def announce(producer: Producer, topics: Topics, stem: str, version: Version | None, wanted: Schema) -> None:
-    """Writes the next version: the join of all records and `wanted`."""
-    following = wanted if version is None else joined(version.combined, wanted)
-    record = VersionRecord(stem, 1 if version is None else version.number + 1, schema_to_record(following))
-    producer.send(topics.streams, 0, record.encode(), key=record.key.encode())
+@dataclass(frozen=True)
+class _Written:
+    """A version that this process wrote at `at_ms`, when `before` was the newest that it had read."""
+
+    before: Version | None
+    number: int
+    schema: Schema
+    at_ms: int
+
+
+class Announcements:
+    """What this process writes: each version once, for all partitions that need it.
+
+    Another process may need the same version at the same time. So partitions other than 0 wait a moment for a record
+    of another one. Two equal records are left possible, and the second changes nothing.
+    """
+
+    def __init__(self, producer: Producer, topics: Topics, wait_ms: int = 250, again_ms: int = 5_000) -> None:
+        """`wait_ms`: how long partitions other than 0 wait. `again_ms`: until a version that was not read back is
+        written again.
+        """
+        self._producer = producer
+        self._topic = topics.streams
+        self._wait_ms = wait_ms
+        self._again_ms = again_ms
+        self._written: dict[str, _Written] = {}
+        self._needed: dict[tuple[str, int], tuple[Version | None, int]] = {}
+
+    def need(self, stem: str, partition: int, version: Version | None, wanted: Schema, now_ms: int) -> None:
+        """Writes the next version, the join of all records and `wanted`, if that is due.
+
+        To be called in each step while `version`, the newest that was read, is not complete.
+        """
+        before, since = self._needed.get((stem, partition), (None, now_ms))
+        if before is not version:
+            since = now_ms
+        self._needed[stem, partition] = version, since
+        written = self._written.get(stem)
+        if written is not None and written.before is version and now_ms - written.at_ms < self._again_ms:
+            if knows(written.schema, wanted):
+                return
+            number, known = written.number, written.schema
+        elif partition and now_ms - since < self._wait_ms:
+            return
+        else:
+            number, known = (0, wanted) if version is None else (version.number, version.combined)
+        following = joined(known, wanted)
+        record = VersionRecord(stem, number + 1, schema_to_record(following))
+        self._producer.send(self._topic, 0, record.encode(), key=record.key.encode())
+        self._written[stem] = _Written(version, number + 1, following, now_ms)
 
 
 def extends(record: Mapping[str, Any], other: Mapping[str, Any] | None) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,33 @@ from saffron.engine.events.column_operations import column_values
 from saffron.engine.events.decoding.growth import grown, joined, knows
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.records.table import Applied, version_table
-from saffron.runtime.log.topics import stream_topics
+from saffron.runtime.log.topics import stream_topics, topic_specs
 from saffron.runtime.streams.schema_versions import SchemaVersions
 from saffron.schema.schema import Schema
-from tests.e2e.simulated.system import FALLS, RALLY, SYMBOLS, TOPICS, Source, at_rest, blocks, check, close, make_system
+from tests.e2e.simulated.system import (
+    FALLS,
+    RALLY,
+    SYMBOLS,
+    TOPICS,
+    Source,
+    at_rest,
+    blocks,
+    check,
+    close,
+    make_system,
+    makers,
+    settings,
+)
 from tests.e2e.simulated.topics.living import Living
 from tests.memory.memory_log import MemoryLog
-from tests.unit.runtime.world import World
+from tests.unit.runtime.world import NO_CHAOS, World
 
 PARTITIONS = 2
 SPLITS = """PATTERN SEQ(Stock a, Split s) WHERE skip-till-any-match { [symbol] AND s.ratio > 1 AND a.volume >= 0 }
 WITHIN 6 seconds RETURN a.volume AS volume, s.ratio AS ratio, s.by AS by"""
+
+NEWS: list[dict[str, Any]] = [{}, {"x": 1}, {"x": 2, "y": "b"}]
+"""What the first, second and third event have, besides type and time."""
 
 
 class Growing(Source):
@@ -175,3 +192,27 @@ def test_a_given_schema_is_in_force_with_what_events_of_all_partitions_had(
     assert {one["state"] for one in last.values() if (one["name"], one["service"]) == ("grow", "windowing")} == {
         "active"
     }
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_a_version_that_many_partitions_need_is_announced_once(tmp_path: Path, members: int) -> None:
+    announced: list[int] = []
+    for seed in range(4):
+        world = World(seed, tmp_path / str(seed), NO_CHAOS)
+        world.topics(*topic_specs("t.", 3))
+        make = makers(replace(settings(tmp_path / str(seed), 3), disorder_ms=0))["windowing"]
+        for member in range(members):
+            world.add(f"windowing-{member}", make)
+        producer = MemoryLog(world.broker).producer()
+        world.run(300)
+        for number, more in enumerate(NEWS):
+            for partition in range(3):
+                event = {"type": "A", "ts": 1_000 + number} | more
+                producer.send(TOPICS.events, partition, orjson.dumps(event), timestamp=world.now)
+            producer.flush(1)
+            world.run(3_000)
+        versions = [one for one in world.read(TOPICS.streams, 0, committed_only=False) if one.key == b"events/schema"]
+        announced.append(len(versions))
+        for partition in range(3):
+            assert sum(len(block.columns) for block in blocks(world, TOPICS.windows, partition)) == 3
+    assert announced == [3] * len(announced)
