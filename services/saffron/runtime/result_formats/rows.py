@@ -137,6 +137,7 @@ class RowFormats:
         except TimeoutError:
             yet = f"the schema registry at {self._settings.results_registry} has not answered yet"
             raise LogError(self._waiting or yet) from None
+        self._waiting = ""
         return self._requests.pop((topic, row)).result()
 
 

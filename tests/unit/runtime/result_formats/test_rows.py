@@ -14,7 +14,7 @@ import pytest
 
 import saffron
 from saffron.engine.events.json_schema import from_json_schema
-from saffron.errors import QueryError, StreamError
+from saffron.errors import LogError, QueryError, StreamError
 from saffron.language import compile_query
 from saffron.language.plan.row import Row
 from saffron.runtime.process.config import Settings
@@ -178,6 +178,30 @@ def test_a_registry_that_hangs_is_asked_beside_the_service(monkeypatch: pytest.M
             continue
     assert message.startswith(b"\0\0\0\0\7")
     assert asked == ["t-value"]
+
+
+def test_what_a_registry_said_before_it_answered_is_not_said_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    row, texts, _ = rows(TEXTS[0], "AVRO")
+    released = Event()
+    answers = [LogError("it is down"), None]
+
+    def moody(_: Any, __: str, ___: Any) -> int:
+        if not answers:
+            released.wait()
+        elif (error := answers.pop(0)) is not None:
+            raise error
+        return 7
+
+    monkeypatch.setattr("saffron.runtime.result_formats.rows.register", moody)
+    formats = RowFormats(replace(Settings(), results_registry="http://moody:1"))
+    with pytest.raises(StreamError, match="it is down"):
+        formats.encode("t", row, texts[0])
+    formats.encode("t", row, texts[0])
+    try:
+        with pytest.raises(StreamError, match="http://moody:1 has not answered yet"):
+            formats.encode("u", row, texts[0])
+    finally:
+        released.set()
 
 
 def test_names_of_records_are_avros() -> None:
