@@ -36,7 +36,7 @@ from saffron.mapping.flat.read_json import (
     read_number,
 )
 
-_QUOTE, _COMMA, _COLON, _OPEN, _CLOSE, _MINUS, _ZERO = 34, 44, 58, 123, 125, 45, 48
+_QUOTE, _COMMA, _COLON, _OPEN, _CLOSE, _MINUS, _ZERO, _NINE = 34, 44, 58, 123, 125, 45, 48, 57
 _MOST_OF_A_NUMBER = 24
 """Bytes that a time takes in the output."""
 _TYPE = np.frombuffer(b'"type":"', np.uint8).copy()
@@ -99,6 +99,8 @@ def _output(buffer, value, value_end, kind, output, plan, scratch, text, at):
     if role == ROLE_TYPE:
         if kind != TEXT_VALUE and kind != NUMBER_VALUE:
             return np.int64(EXACT)
+        if kind == NUMBER_VALUE and not _is_printed(buffer, value, value_end):
+            return np.int64(EXACT)
         quote = 1 if kind == TEXT_VALUE else 0
         scratch.type_at[0], scratch.type_at[1] = value + quote, value_end - quote
         return at
@@ -118,6 +120,8 @@ def _output(buffer, value, value_end, kind, output, plan, scratch, text, at):
         if value == value_end or read_number(buffer, value, value_end) != value_end:
             return np.int64(EXACT)
     elif role == ROLE_TEXT and (kind == NUMBER_VALUE or kind == TRUTH_VALUE):
+        if kind == NUMBER_VALUE and not _is_printed(buffer, value, value_end):
+            return np.int64(EXACT)
         quoted = 1
     elif not (
         role == ROLE_PLAIN
@@ -134,6 +138,18 @@ def _output(buffer, value, value_end, kind, output, plan, scratch, text, at):
     if quoted:
         text[at] = _QUOTE
     return at + quoted
+
+
+@inlined
+def _is_printed(buffer, begin, end):
+    """True if a number stands as results print it: a whole one of digits alone, surely within 64 bits."""
+    negative = buffer[begin] == _MINUS
+    if end - begin > 18 or (negative and buffer[begin + 1] == _ZERO):
+        return False
+    for k in range(begin + (1 if negative else 0), end):
+        if buffer[k] < _ZERO or buffer[k] > _NINE:
+            return False
+    return True
 
 
 @inlined
