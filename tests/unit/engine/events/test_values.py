@@ -85,7 +85,9 @@ def read(events: Any) -> RawBatch:
 
 
 WHOLE = st.integers() | st.integers(-(2**65), 2**65) | st.sampled_from([2**53 + 1, 2**63 - 1, 2**64 - 1, 10**400])
-FLOATS = st.floats() | st.floats(2.0**53, 2.0**63) | st.floats(-(2.0**63), -(2.0**53)) | st.sampled_from([2.0**60, 1e18])
+FLOATS = (
+    st.floats() | st.floats(2.0**53, 2.0**63) | st.floats(-(2.0**63), -(2.0**53)) | st.sampled_from([2.0**60, 1e18])
+)
 DECIMALS = st.decimals(allow_nan=None, allow_infinity=True) | st.decimals(allow_nan=False, places=2)
 TEXT = st.text(st.characters(codec=None), max_size=5)
 MOMENTS = st.datetimes() | st.datetimes(timezones=st.just(UTC))
