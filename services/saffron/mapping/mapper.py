@@ -203,7 +203,7 @@ def _number(found: Any) -> Any:
 def _truth(found: Any) -> Any:
     if isinstance(found, bool):
         return found
-    return _TRUTHS.get(found.lower(), MISSING) if isinstance(found, str) else MISSING
+    return _TRUTHS.get(_text_of(found).lower(), MISSING) if isinstance(found, str) else MISSING
 
 
 def _text(found: Any) -> Any:

@@ -79,11 +79,11 @@ def tagged(value: Any) -> Any:
 
 
 def expected(message: Message, source: SourceDefinition) -> list[dict[str, Any]]:
-    return [
-        tagged({**one.values, "type": one.type, "ts": Number(one.ts)})
-        for one in events_of(message, source)
-        if isinstance(one, Mapped)
-    ]
+    return [tagged({**one.values, "type": one.type, "ts": Number(one.ts)}) for one in expected_events(message, source)]
+
+
+def expected_events(message: Message, source: SourceDefinition) -> list[Mapped]:
+    return [one for one in events_of(message, source) if isinstance(one, Mapped)]
 
 
 def same(source: SourceDefinition, texts: list[bytes]) -> int:
@@ -97,13 +97,7 @@ def same(source: SourceDefinition, texts: list[bytes]) -> int:
     got = [(int(row), tagged(parsed(found.value(event)))) for event, row in enumerate(found.rows.tolist())]
     assert got == wanted
     assert all(type(event["type"]) is str for _, event in got)
-    misfits = Counter(
-        name
-        for one in messages
-        for event in events_of(one, source)
-        if isinstance(event, Mapped)
-        for name in event.misfits
-    )
+    misfits = Counter(name for one in messages for event in expected_events(one, source) for name in event.misfits)
     assert found.misfits == misfits
     refused = [(row, one) for row, m in enumerate(messages) for one in events_of(m, source) if isinstance(one, Refused)]
     assert list(found.refused) == refused
@@ -146,6 +140,16 @@ def test_equal_numbers_are_one_text_and_one_type_and_others_keep_their_digits() 
                 assert isinstance(event, Mapped)
                 assert (event.type, event.values) == (names.get(text, text), {"n": text}), message
             same(source, messages)
+
+
+def test_equal_numbers_are_one_truth_value() -> None:
+    rules = {"n": AttributeRule(Path(("n",)), As.BOOLEAN)}
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), attributes=rules, only=True)
+    for text, truth in (("1", True), ("0", False), ("-7", None), ("0.5", None)):
+        messages = [f'{{"n":{one}}}'.encode() for one in NUMBERS[text]]
+        found = [one.values.get("n") for m in messages for one in expected_events(Message(m, time=1), source)]
+        assert found == [truth] * len(messages)
+        same(source, messages)
 
 
 def test_a_name_of_map_may_be_a_number_with_a_fraction() -> None:
