@@ -6,7 +6,10 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
+
+import orjson
 
 from saffron.engine.events.decoding.nesting import MAX_DEPTH, TOO_DEEP
 from saffron.mapping.definition import (
@@ -23,6 +26,7 @@ from saffron.mapping.kinds import As
 from saffron.mapping.message import Message, MessageError, Number, noun, written
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.time_formats import TimeError, instant, is_finer
+from saffron.schema.numbers import number_of_text, shown
 from saffron.schema.origin import ORIGIN
 
 _LOG = logging.getLogger(__name__)
@@ -145,10 +149,14 @@ def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
     found = _at(rule.origin, content, message)
     if isinstance(found, bool) or not isinstance(found, str):
         raise MessageError("no-type", f"{described(rule.origin)} is {_noun(found)}, and should be the event's type")
-    if rule.names and found not in rule.names:
+    kind = _text_of(found)
+    if not rule.names:
+        return kind
+    named = rule.names.get(kind, rule.names.get(found))
+    if named is None:
         known = ", ".join(list(rule.names)[:5])
-        raise MessageError("no-type", f"{described(rule.origin)} is {found!r}, which `map` does not name: {known}")
-    return rule.names.get(found, str(found))  # a number is one as it is written
+        raise MessageError("no-type", f"{described(rule.origin)} is {kind!r}, which `map` does not name: {known}")
+    return named
 
 
 def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> tuple[int, bool]:
@@ -195,11 +203,21 @@ def _number(found: Any) -> Any:
 def _truth(found: Any) -> Any:
     if isinstance(found, bool):
         return found
-    return _TRUTHS.get(found.lower(), MISSING) if isinstance(found, str) else MISSING
+    return _TRUTHS.get(_text_of(found).lower(), MISSING) if isinstance(found, str) else MISSING
 
 
 def _text(found: Any) -> Any:
-    return str(found) if isinstance(found, str) else MISSING
+    return _text_of(found) if isinstance(found, str) else MISSING
+
+
+def _text_of(found: str) -> str:
+    """A text, or the text of a number: as results print it, so that 1, 1.0 and 1e0 are one text; or all its digits."""
+    if isinstance(found, Number):
+        value = number_of_text(found)
+        printed = "" if value is None else orjson.dumps(shown(value)).decode()
+        if printed and Decimal(printed) == Decimal(found):
+            return printed
+    return str(found)
 
 
 def _rest(content: Mapping[str, Any], source: SourceDefinition) -> tuple[dict[str, Value], list[str]]:

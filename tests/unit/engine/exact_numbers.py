@@ -43,9 +43,9 @@ def stream(rng: random.Random, size: int) -> list[Event]:
 
 
 def number(rng: random.Random) -> str:
-    """A literal."""
+    """A literal; a whole number is written with a fraction or an exponent, too."""
     found = rng.choice([*WIDE, 0, 1, 0.5, 2.5, 2**53 - 1])
-    return f"{found:.1f}" if isinstance(found, float) else str(found)
+    return str(found) if isinstance(found, float) else f"{found}{rng.choice(('', '', '.0', 'e0'))}"
 
 
 def comparison(rng: random.Random, sides: Sequence[str]) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.column_operations import column_values, slice_columns
+from saffron.engine.events.columns import Column
 from saffron.engine.events.computed_columns import ComputedColumns
 from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.schema_record import schema_to_record
@@ -278,6 +281,49 @@ def test_a_function_of_ones_own_is_called_for_events_of_those_types_only_that_it
         operator.apply(Block(columns, 0, len(columns), 9, controls=controls))
         failed = {name for name, status in operator.statuses().items() if status.state == "failed"}
         assert failed == {name for name, own in (("own", types), ("other", "D")) if kind in own}
+
+
+@pytest.mark.parametrize("reads", ["picky(a.s)", "picky(a.s || '')", "lower(picky(a.s))", "picky(lower(a.s))"])
+def test_a_function_of_ones_own_is_called_for_texts_of_its_events_only(reads: str) -> None:
+    """Whatever texts the column holds beside: those of events of other types, and of earlier blocks."""
+    called: set[str] = set()
+
+    def picky(text: str) -> str:
+        called.add(text)
+        if text == "no":
+            raise ValueError(text)
+        return text
+
+    def block(at: int, kinds: str, texts: list[str], *controls: Control) -> Block:
+        events = b"".join(b'{"type":"%s","ts":%d,"s":"x"}\n' % (one.encode(), at + n) for n, one in enumerate(kinds))
+        _, columns = decode_ndjson(events)
+        values = ("yes", "no", "never", "x")
+        codes = np.array([values.index(one) for one in texts], np.int32)
+        columns = replace(columns, attributes={"s": Column(Kind.STRING, codes, values)})
+        return Block(columns, at, at + len(columns), at + len(columns), controls=controls)
+
+    def add(name: str, text: str, slot: int) -> Control:
+        body = {"op": "add", "name": name, "version": 1, "text": text + WITHIN, "slot": slot, "from": "now"}
+        return Control(0, "query", body)
+
+    register("picky", picky, frozenset())
+    try:
+        operator = MatchOperator(partition=0, compiled=False)
+        schema, _ = decode_ndjson(b'{"type":"A","ts":0,"s":"x"}\n{"type":"B","ts":0,"s":"x"}')
+        own_one = add("of A", f"PATTERN A a WHERE {reads} = 'yes'", 0)
+        other = add("of B", f"PATTERN B a WHERE {reads} = 'yes'", 1)
+        first = Control(0, "schema", {"schema": schema_to_record(schema)})
+        for one in (block(0, "AB", ["yes", "x"], first, own_one, other), block(2, "AAB", ["x", "yes", "no"])):
+            operator.apply(one)
+        states = {name: status.state for name, status in operator.statuses().items()}
+        assert states == {"of A": "active", "of B": "failed"}
+        operator.apply(block(5, "AA", ["yes", "x"]))
+        assert operator.statuses()["of A"].state == "active"
+        operator.apply(block(7, "A", ["no"]))
+        assert operator.statuses()["of A"].state == "failed"
+    finally:
+        own.forget("picky")
+    assert called == {"yes", "x", "no"}
 
 
 def test_a_function_of_ones_own_is_called_in_a_step_of_its_query_while_that_is_in_force() -> None:

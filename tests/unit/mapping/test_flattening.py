@@ -79,11 +79,11 @@ def tagged(value: Any) -> Any:
 
 
 def expected(message: Message, source: SourceDefinition) -> list[dict[str, Any]]:
-    return [
-        tagged({**one.values, "type": one.type, "ts": Number(one.ts)})
-        for one in events_of(message, source)
-        if isinstance(one, Mapped)
-    ]
+    return [tagged({**one.values, "type": one.type, "ts": Number(one.ts)}) for one in expected_events(message, source)]
+
+
+def expected_events(message: Message, source: SourceDefinition) -> list[Mapped]:
+    return [one for one in events_of(message, source) if isinstance(one, Mapped)]
 
 
 def same(source: SourceDefinition, texts: list[bytes]) -> int:
@@ -97,13 +97,7 @@ def same(source: SourceDefinition, texts: list[bytes]) -> int:
     got = [(int(row), tagged(parsed(found.value(event)))) for event, row in enumerate(found.rows.tolist())]
     assert got == wanted
     assert all(type(event["type"]) is str for _, event in got)
-    misfits = Counter(
-        name
-        for one in messages
-        for event in events_of(one, source)
-        if isinstance(event, Mapped)
-        for name in event.misfits
-    )
+    misfits = Counter(name for one in messages for event in expected_events(one, source) for name in event.misfits)
     assert found.misfits == misfits
     refused = [(row, one) for row, m in enumerate(messages) for one in events_of(m, source) if isinstance(one, Refused)]
     assert list(found.refused) == refused
@@ -117,6 +111,50 @@ def test_a_number_as_type_is_the_text_of_it_on_both_ways() -> None:
         "t", 0, TypeRule(origin=Path(("k",))), attributes={"n": AttributeRule(Path(("n",)), As.NUMBER)}
     )
     assert same(source, [b'{"k":5,"n":"1"}', b'{"k":5,"n":"x"}', b'{"k":5.50,"n":{}}', b'{"k":"5","n":[]}']) > 0
+
+
+NUMBERS = {  # written, and the text of it
+    "1": ("1", "1.0", "1e0", "10e-1", "0.1E+1"),
+    "0": ("0", "-0", "0.0", "-0e5"),
+    "-7": ("-7", "-7.00", "-70E-1"),
+    "100": ("100", "1e2", "1E+02"),
+    "0.5": ("0.5", "0.50", "5e-1"),
+    "9007199254740993": ("9007199254740993", "9007199254740993.0", "9007199254740993e0"),
+    "123456789012345678": ("123456789012345678", "123456789012345678.0"),
+    "9223372036854775807": ("9223372036854775807", "9223372036854775807.0"),
+    "18446744073709551615": ("18446744073709551615",),
+    "0.1000000000000000055": ("0.1000000000000000055",),
+    "1e+22": ("1e22", "10000000000000000000000"),
+    "1e999": ("1e999",),
+}
+
+
+def test_equal_numbers_are_one_text_and_one_type_and_others_keep_their_digits() -> None:
+    rules = {"n": AttributeRule(Path(("n",)), As.TEXT)}
+    for names in ({}, {text: f"T{text}" for text in NUMBERS}):
+        source = SourceDefinition("t", 0, TypeRule(origin=Path(("k",)), names=names), attributes=rules, only=True)
+        for text, spellings in NUMBERS.items():
+            messages = [f'{{"k":{one},"n":{one}}}'.encode() for one in spellings]
+            for message in messages:
+                (event,) = events_of(Message(message, time=1), source)
+                assert isinstance(event, Mapped)
+                assert (event.type, event.values) == (names.get(text, text), {"n": text}), message
+            same(source, messages)
+
+
+def test_equal_numbers_are_one_truth_value() -> None:
+    rules = {"n": AttributeRule(Path(("n",)), As.BOOLEAN)}
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), attributes=rules, only=True)
+    for text, truth in (("1", True), ("0", False), ("-7", None), ("0.5", None)):
+        messages = [f'{{"n":{one}}}'.encode() for one in NUMBERS[text]]
+        found = [one.values.get("n") for m in messages for one in expected_events(Message(m, time=1), source)]
+        assert found == [truth] * len(messages)
+        same(source, messages)
+
+
+def test_a_name_of_map_may_be_a_number_with_a_fraction() -> None:
+    source = SourceDefinition("t", 0, TypeRule(origin=Path(("k",)), names={"1.0": "X", "2": "Y"}))
+    assert same(source, [b'{"k":1.0}', b'{"k":"1.0"}', b'{"k":2.0}', b'{"k":"2.0"}']) == 1
 
 
 def test_fields_with_names_of_an_origin_are_kept_beside_it() -> None:

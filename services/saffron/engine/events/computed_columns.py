@@ -140,9 +140,10 @@ class _Kept:
     def _of_texts(self, column: Column) -> Column:
         """The computed column of an attribute that is held as codes into its distinct texts.
 
-        A decoder's texts grow from block to block: those of the last block are not looked up again.
+        A decoder's texts grow from block to block: those of the last block are not looked up again. But a function of
+        the user's own, which may fail, is called for texts of these events only.
         """
-        if len(column.values) > _MANY + 2 * len(column.data):
+        if self._one.calls_own or len(column.values) > _MANY + 2 * len(column.data):
             column = pruned(column)
             table, texts = self._table([*column.values, None])
             return Column(self._kind, _at(table, column), texts)

@@ -27,6 +27,7 @@ from saffron.language.syntax.tree import (
     references,
 )
 from saffron.schema.functions.casts import TYPES
+from saffron.schema.numbers import EXACT, plain
 from saffron.schema.table_names import Lookup
 
 TREND_FUNCTIONS = ("count", "min", "max", "sum", "avg")
@@ -156,4 +157,7 @@ def literal_text(value: float | str | bool) -> str:
 
 
 def number_text(value: float | str) -> str:
-    return value if isinstance(value, str) else repr(value)
+    """A number as a query writes it: all its digits, where its shortest text could be that of another whole number."""
+    if isinstance(value, str):
+        return value
+    return repr(plain(value) if isinstance(value, float) and abs(value) >= EXACT else value)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from saffron.engine.events.decoding.json_bytes import behind_digits
 from saffron.engine.events.decoding.scan_numbers import scan_number
 from saffron.engine.kernels.jit import inlined
 from saffron.mapping.flat.flatten_plan import (
@@ -99,6 +100,8 @@ def _output(buffer, value, value_end, kind, output, plan, scratch, text, at):
     if role == ROLE_TYPE:
         if kind != TEXT_VALUE and kind != NUMBER_VALUE:
             return np.int64(EXACT)
+        if kind == NUMBER_VALUE and not _is_printed(buffer, value, value_end):
+            return np.int64(EXACT)
         quote = 1 if kind == TEXT_VALUE else 0
         scratch.type_at[0], scratch.type_at[1] = value + quote, value_end - quote
         return at
@@ -118,6 +121,8 @@ def _output(buffer, value, value_end, kind, output, plan, scratch, text, at):
         if value == value_end or read_number(buffer, value, value_end) != value_end:
             return np.int64(EXACT)
     elif role == ROLE_TEXT and (kind == NUMBER_VALUE or kind == TRUTH_VALUE):
+        if kind == NUMBER_VALUE and not _is_printed(buffer, value, value_end):
+            return np.int64(EXACT)
         quoted = 1
     elif not (
         role == ROLE_PLAIN
@@ -134,6 +139,15 @@ def _output(buffer, value, value_end, kind, output, plan, scratch, text, at):
     if quoted:
         text[at] = _QUOTE
     return at + quoted
+
+
+@inlined
+def _is_printed(buffer, begin, end):
+    """True if a number stands as results print it: a whole one of digits alone, surely within 64 bits."""
+    negative = buffer[begin] == _MINUS
+    if end - begin > 18 or (negative and buffer[begin + 1] == _ZERO):
+        return False
+    return behind_digits(buffer, begin + (1 if negative else 0), end) == end
 
 
 @inlined

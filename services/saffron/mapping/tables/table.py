@@ -164,8 +164,9 @@ def key_text(value: Any) -> bytes:
     """The text of a key, as that of an event's attribute (`runtime.streams.event_keys`). MessageError: it is none."""
     if isinstance(value, Number):
         number = number_of_text(value)
-        if number is not None:
-            return orjson.dumps(shown(number))
+        if number is None:
+            raise MessageError("key", f"its key is {value}, a number beyond 64 bits: such keys are texts")
+        return orjson.dumps(shown(number))
     if isinstance(value, bool):
         return b"true" if value else b"false"
     if isinstance(value, str) and not isinstance(value, Number):

@@ -196,6 +196,27 @@ def test_a_message_shows_a_number_that_is_no_value_as_it_was_written(name: str, 
         assert name == "price" or [number in record.detail for record in bad] == [True]
 
 
+@pytest.mark.parametrize("inner", ["{}", '{"y":1}', '{"y":{"z":null}}', '{"y":[]}'])
+@pytest.mark.parametrize("name", ["x", "tags", "order.n"])
+def test_an_object_in_the_place_of_a_value_breaks_a_given_schema(name: str, inner: str) -> None:
+    nested = inner if "." not in name else f'{{"n":{inner},"id":"O"}}'
+    more = "" if "." in name else ',"order":{"id":"O"}'
+    line = f'{{"type":"A","ts":1,"{name.partition(".")[0]}":{nested}{more}}}'
+    refused = one(line, GIVEN)
+    assert isinstance(refused, Bad)
+    assert refused.reason == "schema"
+    noun = KINDS[name].noun
+    assert refused.detail == f"attribute {name!r} of type A should be {noun}, and is an object"
+    assert check([line.encode()], OPEN).bad == ()
+
+
+def test_an_object_in_whose_place_a_given_schema_has_null_or_what_is_in_it_is_no_breach() -> None:
+    kinds = {"c": Kind.NULL, "s": Kind.STRING, "s.code": Kind.INT}
+    schema = Schema(kinds, {"A": tuple(kinds)}, {}, given=True)
+    lines = [b'{"type":"A","ts":1,"c":{"id":1},"s":{"code":2}}', b'{"type":"A","ts":1,"c":null,"s":"x"}']
+    assert check(lines, schema).bad == ()
+
+
 def test_numbers_within_an_array_that_no_attribute_has_are_not_told() -> None:
     line = b'{"type":"A","ts":1,"other":[1e999],"order":{"n":1},"order.n":2}'
     assert check([line], OPEN).misfits == {"order.n": 1}

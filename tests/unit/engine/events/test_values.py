@@ -51,6 +51,8 @@ def as_text(value: Any) -> str:
             return '"NaN"'
         if abs(value) == math.inf:
             return '"Infinity"' if value > 0 else '"-Infinity"'
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+            return str(int(value))  # all its digits: as a number of JSON, the shortest text can be another one
         return str(value) if isinstance(value, Decimal) else repr(value)
     if isinstance(value, bytes):
         try:
@@ -83,11 +85,14 @@ def read(events: Any) -> RawBatch:
 
 
 WHOLE = st.integers() | st.integers(-(2**65), 2**65) | st.sampled_from([2**53 + 1, 2**63 - 1, 2**64 - 1, 10**400])
+FLOATS = (
+    st.floats() | st.floats(2.0**53, 2.0**63) | st.floats(-(2.0**63), -(2.0**53)) | st.sampled_from([2.0**60, 1e18])
+)
 DECIMALS = st.decimals(allow_nan=None, allow_infinity=True) | st.decimals(allow_nan=False, places=2)
 TEXT = st.text(st.characters(codec=None), max_size=5)
 MOMENTS = st.datetimes() | st.datetimes(timezones=st.just(UTC))
 VALUES = st.one_of(
-    st.none(), st.booleans(), WHOLE, st.floats(), DECIMALS, TEXT, st.binary(max_size=4), MOMENTS, st.timedeltas()
+    st.none(), st.booleans(), WHOLE, FLOATS, DECIMALS, TEXT, st.binary(max_size=4), MOMENTS, st.timedeltas()
 )
 
 
@@ -102,7 +107,7 @@ def test_dicts(values: list[Any]) -> None:
 COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "u64": (pa.uint64(), st.integers(0, 2**64 - 1)),
     "i64": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
-    "float": (pa.float64(), st.floats()),
+    "float": (pa.float64(), FLOATS),
     "decimal": (pa.decimal128(38, 2), st.decimals(-(10**35), 10**35, places=2)),
     "whole decimal": (pa.decimal128(20, 0), st.integers(-(10**19), 10**19).map(Decimal)),
     "wide decimal": (pa.decimal256(76, 10), st.decimals(-(10**60), 10**60, places=10)),
@@ -134,7 +139,7 @@ def test_tables_and_parquet(name: str, data: st.DataObject) -> None:
 
 AVRO: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "long": ("long", st.integers(-(2**63), 2**63 - 1)),
-    "double": ("double", st.floats()),
+    "double": ("double", FLOATS),
     "decimal": (
         {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 4},
         st.decimals(-(10**25), 10**25, places=4),
@@ -165,7 +170,7 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 PROTOBUF: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "int64": (_FIELD.TYPE_INT64, st.integers(-(2**63), 2**63 - 1)),
     "uint64": (_FIELD.TYPE_UINT64, st.integers(0, 2**64 - 1)),
-    "double": (_FIELD.TYPE_DOUBLE, st.floats()),
+    "double": (_FIELD.TYPE_DOUBLE, FLOATS),
     "bytes": (_FIELD.TYPE_BYTES, st.binary(max_size=4)),
     "string": (_FIELD.TYPE_STRING, st.text(max_size=4)),
 }

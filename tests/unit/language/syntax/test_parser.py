@@ -122,6 +122,15 @@ def test_conditions(written: str, canonical: str) -> None:
     assert " AND ".join(map(expression_text, query.conditions)) == canonical
 
 
+@pytest.mark.parametrize("shape", ["{}", "{}.0", "{}.00", "{}e0", "{}0e-1"])
+def test_a_whole_literal_is_the_same_number_however_it_is_written(shape: str) -> None:
+    for whole in (1, 2**53 - 1, 2**53 + 1, 2**60 + 1, 2**63 - 1):
+        (condition,) = parse(f"PATTERN A a WHERE a.x = {shape.format(whole)} WITHIN 5 ms").conditions
+        assert isinstance(condition, tree.Operation)
+        assert isinstance(literal := condition.right, tree.Literal)
+        assert literal.value == whole
+
+
 def test_conjuncts_are_split_and_rows_flattened() -> None:
     query = parse(f"PATTERN A WHERE {{ [k] AND (a.x > 1 AND a.x > 2) AND (a.x > 3 OR a.x > 4) }}{HOUR}")
     assert [expression_text(condition) for condition in query.conditions] == [

@@ -28,7 +28,7 @@ def decode_exactly(value: bytes, schema: Schema, time: int | None, max_future: i
         if kind == WATERMARK_TYPE:
             return mark_of(event)
         ts = times_of(event, time, max_future)
-        made = _typed(event, kind, ts[0], schema) if schema.given else _as_far_as_it_goes(event, kind, ts[0], schema)
+        made = _typed(flat, kind, ts[0], schema) if schema.given else _as_far_as_it_goes(event, kind, ts[0], schema)
         gaps = tuple(name for name in flat.gaps if name in made.values)
         if gaps and schema.given:
             raise Refused("schema", f"attribute {gaps[0]!r} of type {kind} has {NO_NUMBER}")
@@ -104,8 +104,9 @@ def _as_far_as_it_goes(event: Mapping[str, Any], kind: str, ts: int, schema: Sch
     return Event(kind, ts, values, tuple(misfits), unknown, fresh=fresh, growth=growth)
 
 
-def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Event:
+def _typed(flat: Flat, kind: str, ts: int, schema: Schema) -> Event:
     """The event under a given schema, where any breach refuses it."""
+    event = flat.fields
     if kind not in schema.types:
         raise Refused("schema", f"type {shown(kind)} is not in the schema, which has {', '.join(schema.types)}")
     attributes = schema.types[kind]
@@ -130,8 +131,20 @@ def _typed(event: Mapping[str, Any], kind: str, ts: int, schema: Schema) -> Even
                 raise Refused("schema", detail + why_no_value(item))
             if fitted is not None:
                 values[name] = fitted
+    _require_no_object(flat, kind, schema)
     for name in attributes:
         if name in schema.required.get(kind, ()) and name not in values and name not in growth:
             raise Refused("schema", f"attribute {name!r} of type {kind} is required, and is absent or null")
     misfits = tuple(name for name in growth if name not in values)
     return Event(kind, ts, values, misfits, unknown, growth=growth)
+
+
+def _require_no_object(flat: Flat, kind: str, schema: Schema) -> None:
+    """Refused: an object stands where the schema has a value, and nothing within it."""
+    attributes = schema.types[kind]
+    for name in flat.objects:
+        if name not in attributes or flat.fields.get(name) is not None or schema.kinds[name] is Kind.NULL:
+            continue
+        if not any(one.startswith(f"{name}.") for one in attributes):
+            expected = schema.kinds[name].noun
+            raise Refused("schema", f"attribute {name!r} of type {kind} should be {expected}, and is an object")

@@ -35,12 +35,13 @@ class Flat:
     """An event's own fields and attributes by name. `doubled`: names of values that another one of that name displaced.
 
     A flat field displaces a nested one, and among nested ones the first counts. Null displaces nothing.
-    `gaps`: arrays with null in the place of a number that is no value.
+    `gaps`: arrays with null in the place of a number that is no value. `objects`: names of objects.
     """
 
     fields: dict[str, Any]
     doubled: tuple[str, ...] = ()
     gaps: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
 
 
 def may_be_attribute(name: str) -> bool:
@@ -56,7 +57,8 @@ def flattened(event: Mapping[str, Any]) -> Flat:
     fields: dict[str, Any] = {}
     doubled: list[str] = []
     arrays: dict[str, Sequence[Any]] = {}
-    for name, value, depth in _leaves(event, "", 1):
+    objects: list[str] = []
+    for name, value, depth in _leaves(event, "", 1, objects):
         before = fields.get(name)
         if before is not None and value is not None:
             doubled.append(name)
@@ -64,15 +66,18 @@ def flattened(event: Mapping[str, Any]) -> Flat:
             whole = not isinstance(value, list) or (depth == 1 and name in OWN)
             fields[name] = value if whole else array_text(value, depth + 1)
             arrays[name] = () if whole else value
-    return Flat(fields, tuple(doubled), tuple(name for name, array in arrays.items() if _has_gap(array)))
+    gaps = tuple(name for name, array in arrays.items() if _has_gap(array))
+    return Flat(fields, tuple(doubled), gaps, tuple(objects))
 
 
-def _leaves(value: Mapping[str, Any], before: str, depth: int) -> Iterator[tuple[str, Any, int]]:
-    """(name, value, level) of all that is no object. `before`: the names around, each with its dot."""
+def _leaves(value: Mapping[str, Any], before: str, depth: int, objects: list[str]) -> Iterator[tuple[str, Any, int]]:
+    """(name, value, level) of all that is no object. `before`: the names around, each with its dot. `objects`: those
+    that are met are added."""
     for name, item in value.items():
         if isinstance(item, dict) and (depth > 1 or name not in OWN):
             _check_depth(depth + 1)
-            yield from _leaves(item, f"{before}{name}.", depth + 1)
+            objects.append(before + name)
+            yield from _leaves(item, f"{before}{name}.", depth + 1, objects)
         else:
             yield before + name, item, depth
 

@@ -4,7 +4,7 @@ A value then means what the JSON of it would mean, whatever it came in, and the 
 
 | value | as JSON |
 |---|---|
-| integer, decimal | the number with all its digits |
+| integer, decimal, whole float | the number with all its digits |
 | NaN, infinity | the text "NaN", "Infinity" or "-Infinity", which is no number |
 | bytes | text where they are UTF-8, else `\\x` and hexadecimal digits |
 | date and time | ISO 8601 text |
@@ -30,11 +30,14 @@ import orjson
 
 from saffron.engine.events.formats.numpy_values import numpy_value
 from saffron.engine.events.formats.times_as_json import Moment, datetime_as_text, timedelta_as_json
+from saffron.schema.numbers import EXACT, LIMIT
 
 # orjson rounds the seconds of an offset away, and the time is another one then: a datetime is written here. So are
 # names that are no text, and values of NumPy, of which orjson loses nanoseconds, and what is no number in an array.
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME
 _HEX = b"\\x"
+_LARGE = b"e+1"
+"""In what orjson writes of a whole float between 10^16 and 2^63: the shortest text, which as JSON is another number."""
 _MISSING = frozenset(("NaTType", "NAType"))
 _MOST_BITS = 1024
 """An integer of more bits is beyond every float64."""
@@ -68,7 +71,7 @@ def _as_json(event: Mapping[Any, Any]) -> bytes:
         text = orjson.dumps(event if isinstance(event, dict) else dict(event), option=_OPTIONS, default=value_as_json)
     except TypeError:
         return _written(event)  # an integer beyond 64 bits, half a character, a name that is no text
-    if b"null" in text and not all(map(_is_plain, event.values())):
+    if (b"null" in text or _LARGE in text) and not all(map(_is_plain, event.values())):
         return _written(event)
     return text
 
@@ -151,6 +154,8 @@ def _value(name: Any, value: Any) -> bytes:
         return _written(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _written({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if isinstance(value, float) and EXACT < abs(value) < LIMIT:
+        return str(int(value)).encode()
     if (
         value is None
         or isinstance(value, bool | UUID | orjson.Fragment)
@@ -167,9 +172,9 @@ def _value(name: Any, value: Any) -> bytes:
 
 
 def _is_plain(value: Any) -> bool:
-    """True if a value holds no float that is not finite, and nothing that could hold one unseen."""
+    """True if orjson writes a value as it is, and it holds nothing that it could write otherwise unseen."""
     if isinstance(value, float):
-        return math.isfinite(value)
+        return abs(value) <= EXACT or LIMIT <= abs(value) < math.inf
     if isinstance(value, list | tuple):
         return all(map(_is_plain, value))
     return all(map(_is_plain, value.values())) if isinstance(value, dict) else isinstance(value, _LEAVES)

@@ -10,6 +10,7 @@ from saffron.carets import quoted
 from saffron.errors import QueryError
 from saffron.language.syntax.lexing.tokens import Token, name_text, tokenize
 from saffron.language.syntax.tree import Span
+from saffron.schema.numbers import EXACT, LIMIT, number_of_text
 
 DEPTH_LIMIT = 64
 """Deepest nesting of brackets, prefixes and operators. It keeps recursion over the tree below Python's stack limit."""
@@ -115,13 +116,15 @@ class Cursor:
         return token, self.number(token)
 
     def number(self, token: Token) -> int | float:
-        """The value of a number token: an int if it has digits only, else a float. QueryError if it is too large."""
+        """The value of a number token: that of the same number in an event. QueryError if it is too large."""
         if token.value.isdigit():
             whole = int(token.value)
-            if whole < 2**63:
+            if whole < LIMIT:
                 return whole
-        elif (value := float(token.value)) < float("inf"):
+        elif (value := float(token.value)) < EXACT:
             return value
+        elif (number := number_of_text(token.value)) is not None:
+            return number
         raise self.error("the number is too large", token, hint="Whole numbers have 63 bits, others are 64-bit floats.")
 
     def separated(self, parse: Callable[[Cursor], Item]) -> list[Item]:
