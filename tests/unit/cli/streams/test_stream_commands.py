@@ -19,6 +19,7 @@ from saffron.cli.checks.cluster.schemas import check_losses, check_schemas
 from saffron.cli.client import Client
 from saffron.cli.options import System
 from saffron.cli.streams import stream
+from saffron.control.checks import Refused, check_partitions, compiled
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.records.query import QueryRecord
@@ -77,7 +78,8 @@ class Console:
     def run(self, command: str) -> str:
         """What the command says; it must end well."""
         words = [str(self.file) if re.search(r"FILE|\.json$", word) else word for word in shlex.split(command)]
-        words = ["symbol" if word in ("KEY", "ATTR") else "spare" if word == "TOPIC" else word for word in words]
+        meant = {"KEY": "symbol", "ATTR": "symbol", "TOPIC": "spare", "N": "2"}
+        words = [meant.get(word, word) for word in words]
         found = CliRunner().invoke(stream.app, words[1:])
         assert found.exit_code == 0, f"{command}: {found.output} {found.exception!r}"
         return found.output
@@ -242,6 +244,8 @@ STREAMS = (
 )
 REFUSED = (
     "stream add plain --topic spare",
+    "stream add plain --topic unborn",
+    "stream add plain --topic unborn --partitions 3",
     "stream add plain --from trades --key symbol",
     "stream add plain --format json-schema",
     "stream set plain --schema UNLIKE",
@@ -294,6 +298,25 @@ def test_each_way_out_of_a_refusal_can_be_done_and_keeps_the_rest(
         after = console.client.streams()[made]
         assert (after.disorder or 0, after.idle, after.silence) == (before.disorder or 0, before.idle, before.silence)
         assert after.key == before.key or before.key is None
+
+
+@pytest.mark.parametrize("key", ["customer.id", "user id", "it's", "straße"])
+@pytest.mark.parametrize("record", STREAMS)
+def test_a_stream_of_the_same_events_under_another_key_can_be_made_whatever_the_key(
+    console: Console, record: StreamRecord, key: str
+) -> None:
+    """As the refusals of another key, and of a query that needs it, prescribe."""
+    prepared(console)
+    text = f'FROM {record.name} PATTERN SEQ(Q a, Q b) WHERE ["{key}"] WITHIN 1 second'
+    refusals = [str(CliRunner().invoke(stream.app, ["set", record.name, "--key", key]).exception)]
+    with pytest.raises(Refused) as of_query:
+        check_partitions(compiled(text, None, "q"), record, lambda topic: 2)
+    refusals.append(str(of_query.value))
+    for refusal in refusals:
+        (command,) = re.findall(r"`saffron (stream add [^`]+)`", refusal)
+        console.run(command)
+        made = console.client.streams()[shlex.split(command)[2]]
+        assert (made.source, made.key) == (record.source or record.name, key)
 
 
 @pytest.mark.parametrize("record", [one for one in STREAMS if one.key is not None])
