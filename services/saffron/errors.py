@@ -29,8 +29,8 @@ from collections.abc import Callable
 
 from saffron.carets import CUT, printable, render
 
-BEGIN_ANEW = "saffron stream remove NAME, then saffron stream add NAME"
-"""The commands by which a stream begins anew, in messages."""
+BEGIN_ANEW = "saffron stream remove NAME, then the command that it names"
+"""How a stream begins anew with its settings, in messages."""
 MOST = 400
 """Characters of what an exception says, in a message; a log has the rest."""
 

@@ -151,8 +151,8 @@ def _contradiction(of_events: Schema | None, given: Schema) -> SchemaError | Non
 
 def _other_schema(before: StreamRecord, now: StreamContext) -> str:
     """The alternative to a refused schema: another stream is made of the same events."""
-    source = before.source or before.name
-    other: _Options = {"from": source, "key": before.key or "ATTR", "topic": None, "format": None, "registry": None}
+    other: _Options = {"from": before.source or before.name, "topic": None, "format": None, "registry": None}
+    other["key"] = before.key or (None if before.is_routed else "ATTR")
     return _alternative(before, now, {"schema": "FILE"}, {**other, "schema": "FILE"})
 
 

@@ -22,6 +22,7 @@ from saffron.cli.streams import stream
 from saffron.control.checks import Refused, check_partitions, compiled
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema_record import schema_to_record
+from saffron.errors import BEGIN_ANEW
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.stream import AppliedDefinition, StreamRecord
@@ -241,6 +242,7 @@ STREAMS = (
     StreamRecord("given", "saffron.given", "symbol", schema=SCHEMA),
     StreamRecord("avro", "avro", "symbol", format="avro", registry=REGISTRY),
     StreamRecord("made", "saffron.made", "sector", disorder=0, idle=1_500, source="trades"),
+    StreamRecord("one", "saffron.one", disorder=0, silence=4_000, source="trades"),
 )
 REFUSED = (
     "stream add plain --topic spare",
@@ -254,6 +256,7 @@ REFUSED = (
     "stream add avro --format protobuf --registry http://p:8081",
     "stream set avro --schema UNLIKE",
     "stream set made --schema UNLIKE",
+    "stream set one --schema UNLIKE",
     "stream add made --from events",
     "stream add made --partitions 3",
     "stream add made --topic spare",
@@ -266,7 +269,8 @@ def prepared(console: Console) -> None:
     inferred = schema_to_record(Schema({"price": Kind.STRING}, {"Quote": ("price",)}, {}))
     console.log.create_topics([TopicSpec("spare", 2, {})])
     for record in STREAMS:
-        console.log.create_topics([TopicSpec(record.topic, 2, {}), *stream_topics("saffron.", record.stem, 2)])
+        count = 1 if record.key is None else 2
+        console.log.create_topics([TopicSpec(record.topic, count, {}), *stream_topics("saffron.", record.stem, count)])
         console.put(record)
         console.client.put(record.topic, "IBM", b"{}")
     for name in ("events", *(record.name for record in STREAMS if record.schema is None)):
@@ -333,6 +337,23 @@ def test_another_stream_of_the_same_events_can_be_made_of_each_kind(console: Con
     (command,) = re.findall(r"\(saffron (stream [^)]+)\)", str(refused.exception))
     console.run(command)
     assert console.client.streams()["copy"].source == made.source
+
+
+@pytest.mark.parametrize("record", STREAMS)
+def test_a_removed_stream_is_added_again_as_it_was_by_the_command_that_is_named(
+    console: Console, record: StreamRecord
+) -> None:
+    """As doctor prescribes where a stream can only begin anew."""
+    prepared(console)
+    count = console.log.partitions(record.topic)
+    assert "then the command that it names" in BEGIN_ANEW
+    (command,) = re.findall(r"is added again by `saffron (stream [^`]+)`", console.run(f"stream remove {record.name}"))
+    assert record.name not in console.client.streams()
+    console.run(command)
+    again = console.client.streams()[record.name]
+    assert again == replace(record, generation=again.generation, topic=again.topic, disorder=record.disorder or 0)
+    assert console.log.partitions(again.topic) == count
+    assert again.topic == record.topic or record.is_routed
 
 
 def test_an_ended_query_says_what_to_do() -> None:
