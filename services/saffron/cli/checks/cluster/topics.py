@@ -32,7 +32,7 @@ def check_there(look: Look) -> Iterator[Finding]:
         what = f"no topic begins with {prefix!r}, but a system is here under {', '.join(map(repr, others))}"
         yield error("prefix", what, "setting prefix", f"{named} (or SAFFRON_PREFIX)")
         return
-    fix = "saffron down, then saffron up: it creates them, and the services read them from the beginning"
+    fix = "saffron down, then saffron up, which creates them"
     yield error("topics", f"missing: {', '.join(missing)}", look.settings.bootstrap, fix)
 
 
