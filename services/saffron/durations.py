@@ -22,7 +22,8 @@ UNITS = {
 _OWN = {**UNITS, "m": MINUTE}
 """The units of options and definitions. A query has no `m`."""
 _WRITTEN = re.compile(r"\s*(\d{1,16}(?:\.\d{1,6})?)\s*([a-z]*)\s*", re.ASCII)
-_MOST = 2**53
+MOST = 2**53
+"""The longest duration, in milliseconds."""
 
 
 def scaled(digits: str, factor: int | Fraction) -> int | float:
@@ -46,7 +47,7 @@ def read_duration(text: str) -> int:
     if not unit:
         raise ValueError(f"A unit is missing: write {digits}s or {digits}ms.")
     amount = max(1, round(scaled(digits, _OWN[unit])))
-    if amount > _MOST:
+    if amount > MOST:
         raise ValueError("It is at most 2^53 ms.")
     return amount
 

@@ -29,8 +29,10 @@ from collections.abc import Callable
 
 from saffron.carets import CUT, printable, render
 
-BEGIN_ANEW = "saffron stream remove NAME, then saffron stream add NAME"
-"""The commands by which a stream begins anew, in messages."""
+BEGIN_ANEW = "saffron stream remove NAME, then the command that it names"
+"""How a stream begins anew with its settings, in messages."""
+CREATE_ANEW = "saffron down, then saffron up, which creates what is missing"
+"""How a topic that belongs to no stream is there again, in messages."""
 MOST = 400
 """Characters of what an exception says, in a message; a log has the rest."""
 

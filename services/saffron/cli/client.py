@@ -14,14 +14,14 @@ from saffron.errors import LogError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.records.table import KeyedRecords, Unreadable, query_table, status_table
+from saffron.records.table import KeyedRecords, Unreadable, query_table
 from saffron.runtime.local.state import running
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import content
 from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
-from saffron.runtime.streams.control_topics import ControlTopic
+from saffron.runtime.streams.control_topics import ControlTopic, status_records
 
 if TYPE_CHECKING:
     from saffron.runtime.streams.known_streams import KnownStreams
@@ -65,14 +65,14 @@ class Client:
 
     def statuses(self) -> list[QueryStatus]:
         """The reports of services on queries, removed ones included."""
-        return list(self._read(status_table(self.topics.query_status), self.topics.query_status).rows.values())
+        return list(self._read(status_records(self.topics.query_status), self.topics.query_status).rows.values())
 
     def unreadable(self) -> list[Unreadable]:
         """The control records that cannot be read."""
         names = self.topics
         tables: list[tuple[KeyedRecords[Any], str]] = [
             (query_table(names.queries), names.queries),
-            (status_table(names.query_status), names.query_status),
+            (status_records(names.query_status), names.query_status),
         ]
         others = [one for table, topic in tables for one in self._read(table, topic).unreadable.values()]
         return [*self.known_streams().unreadable, *others]
@@ -81,7 +81,7 @@ class Client:
         """Follows the reports on queries until `until` holds of them; False after `seconds`."""
         deadline = time.monotonic() + seconds
         topic = self.topics.query_status
-        followed = ControlTopic(self.log, topic, status_table(topic), lambda unreadable: None)
+        followed = ControlTopic(self.log, topic, status_records(topic), lambda unreadable: None)
         try:
             while True:
                 moved = followed.step()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from saffron.language.plan.plan import UNTIL_SEEN, Plan
 from saffron.language.syntax.delivery import topics_of
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.tables.query_lookups import require_tables
+from saffron.records.same_events import keyed_name, same_events
 from saffron.records.stream import StreamRecord
 from saffron.runtime.results.published import cycle, readers, refusal, unlike
 from saffron.runtime.streams.known_streams import KnownStreams
@@ -195,14 +197,14 @@ def _fix(plan: Plan, stream: StreamRecord, grouping: Sequence[str]) -> str:
     if stream.definition is not None:
         wanted = f"`key: {grouping[0]}`" if grouping else "no `key`"
         return f"Apply the stream's definition under another name with {wanted}, and ask that"
-    source = stream.source or stream.name
     key = grouping[0] if grouping else None
-    name, how = (f"{source}_in_one", "--partitions 1") if key is None else (f"{source}_by_{key}", f"--key {key}")
-    fix = f"`saffron stream add {name} --from {source} {how}` makes a stream for it: ask FROM {name}"
+    name = f"{stream.source or stream.name}_in_one" if key is None else keyed_name(stream, key)
+    fix = f"`{same_events(stream, name, key)}` makes a stream for it: ask FROM {name}"
     if stream.key is not None:
         return f"{fix}. Or add {stream.key} to its {'[...]' if isinstance(plan, MatchPlan) else 'GROUP BY'}"
     if key is not None:
-        return f"{fix}. Where producers key by {key} already, say so: `saffron stream set {source} --key {key}`"
+        says = f"`saffron stream set {stream.source or stream.name} --key {shlex.quote(key)}`"
+        return f"{fix}. Where producers key by {key} already, say so: {says}"
     return fix
 
 

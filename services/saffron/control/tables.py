@@ -14,8 +14,9 @@ import orjson
 
 from saffron.control.live import LiveStatistics
 from saffron.control.registered_queries import RegisteredQueries
-from saffron.records.table import Applied, Unreadable, query_table, status_table
+from saffron.records.table import Applied, Unreadable, query_table
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.control_topics import status_records
 from saffron.runtime.streams.known_streams import KnownStreams
 
 _PROBLEMS_KEPT = 20
@@ -34,7 +35,7 @@ class Tables:
         self._topics = topics
         self.streams = KnownStreams(topics)
         self._queries = query_table(topics.queries)
-        self._statuses = status_table(topics.query_status)
+        self._statuses = status_records(topics.query_status)
         self._models: dict[str, _Row] = {}
         self._load: dict[str, _Row] = {}
         self._apply: Mapping[str, Callable[[str, _Row | None, int], None]] = {

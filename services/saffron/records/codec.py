@@ -17,6 +17,7 @@ from saffron.errors import SaffronError
 FORMAT = 1
 """The format that this version writes, and the newest that it reads. A record without a number has format 1."""
 _FORMAT_FIELD = "record"
+_LARGEST = 2**63 - 1
 
 T = TypeVar("T")
 
@@ -47,10 +48,15 @@ def encode(body: Mapping[str, Any]) -> bytes:
 
 
 def require(body: Mapping[str, Any], field: str, kind: type[T]) -> T:
-    """The value of a required field. RecordError: missing, or of another type (true and false are no numbers)."""
+    """The value of a required field. RecordError: missing, or of another type (true and false are no numbers).
+
+    Whole numbers have 64 bits, as where services keep them.
+    """
     value = body.get(field)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise RecordError(f'"{field}" should be a {_NAMES.get(kind, kind.__name__)}, and is {value!r}')
+    if isinstance(value, int) and value > _LARGEST:
+        raise RecordError(f'"{field}" should be at most {_LARGEST}, and is {value}')
     return value
 
 

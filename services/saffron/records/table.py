@@ -107,6 +107,6 @@ def query_table(topic: str) -> KeyedRecords[QueryRecord]:
     return KeyedRecords(topic, QueryRecord.read)
 
 
-def status_table(topic: str) -> KeyedRecords[QueryStatus]:
+def status_table(topic: str, read: Callable[[str, bytes], QueryStatus] = QueryStatus.read) -> KeyedRecords[QueryStatus]:
     """The statuses on `query-status`."""
-    return KeyedRecords(topic, QueryStatus.read)
+    return KeyedRecords(topic, read)

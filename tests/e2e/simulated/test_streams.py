@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from saffron.control.tables import Tables
 from saffron.engine.match.match_operator import MatchOperator
 from saffron.records.query import ADD, QueryRecord
+from saffron.records.status import ACTIVE, FAILED, READY, REJECTED, WAITING
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics
@@ -23,6 +27,12 @@ from tests.memory.memory_log import MemoryLog
 PARTITIONS = 2
 SEEDS = range(4)
 PAIR = "PATTERN SEQ(T a, T b) WHERE [k] AND b.x > a.x WITHIN 1 second"
+ODD: tuple[Any, ...] = (
+    *(None, True, -1, 0, 1, 2**62, 2**63 - 1, 2**63, 1.5, 1e300, "", "x", "a/b", "t.trades", "odd", "\0", [], [1]),
+    *({}, {"a": 1}, {"type": "object"}, {"properties": 5}, {"properties": {"type": {"enum": [1]}}}),
+)
+"""Values of fields of records."""
+STATES = (ACTIVE, FAILED, READY, REJECTED, WAITING, "later")
 BOTH = {"pair": "active", "own": "active"}
 ENDED = {"pair": "ended", "own": "active"}
 DEFAULT = StreamRecord("events", TOPICS.events)
@@ -59,6 +69,39 @@ class Life:
                 where = "ab".index(str(event["k"]))
                 self.producer.send(topic, where, orjson.dumps(event), timestamp=self.world.now)
         self.producer.flush(1)
+
+    def odd_record(self) -> None:
+        """A record about a stream or query `odd` in which some values, at any depth, are others, or are gone."""
+        schema = {"kinds": {"x": "int"}, "types": {"T": ["x"]}, "required": {"T": []}, "closed": False, "given": False}
+        definition = {"text": "stream: odd\nsources: [{topic: t.orders}]", "numbers": {"t.orders": 0}, "version": 1}
+        stream = {"name": "odd", "topic": "t.odd", "key": "k", "schema": {}, "disorder": 5, "idle": 5, "silence": 9}
+        more = {"from": "trades", "format": "json", "registry": "http://r", "generation": 1, "definition": definition}
+        query = {"name": "odd", "version": 1, "op": "add", "text": f"{PAIR} FROM trades", "from": "now", "shed": "auto"}
+        status = {"name": "odd", "version": 1, "service": "matcher", "stream": "trades", "partition": 0}
+        said = {"state": self.draw.choice(STATES), "reason": "x", "position": 3, "schema": schema, "schema_id": "x"}
+        topic, key, body = self.draw.choice(
+            (
+                (TOPICS.streams, "odd", {**stream, **dict(self.draw.sample(sorted(more.items()), 2))}),
+                (TOPICS.streams, "odd/schema", {"stream": "odd", "version": 1, "schema": schema}),
+                (TOPICS.queries, "odd", query),
+                (TOPICS.query_status, f"odd/{self.draw.choice(('matcher', 'windowing'))}/trades/0", {**status, **said}),
+            )
+        )
+        changed = orjson.loads(orjson.dumps({"record": 1, **body}))
+        for _ in range(self.draw.choice((1, 1, 2))):
+            self.change(changed)
+        self.producer.send(topic, 0, json.dumps(changed).encode(), key=key.encode())
+        self.producer.flush(1)
+
+    def change(self, body: dict[str, Any]) -> None:
+        """One value of a record, at any depth."""
+        name = self.draw.choice(sorted(body))
+        if isinstance(body[name], dict) and body[name] and self.draw.random() < 0.7:
+            self.change(body[name])
+        elif self.draw.random() < 0.2 and len(body) > 1:
+            del body[name]
+        else:
+            body[name] = deepcopy(self.draw.choice(ODD))
 
     def live(self, turns: int) -> None:
         """Events under faults."""
@@ -161,6 +204,18 @@ def test_a_bound_that_is_changed_leaves_the_answers(life: Life) -> None:
     for partition in range(PARTITIONS):
         found = undated(life.world.read(TOPICS.complex_events, partition, committed_only=True))
         assert sorted(one for one in found if b'"query":"pair"' in one) == sorted(life.results(TRADES, partition))
+
+
+def test_an_odd_record_ends_nobody(life: Life) -> None:
+    """As those of a later version, or of another program, may be."""
+    for _ in range(40):
+        life.odd_record()
+        life.live(4)
+    life.query("late", f"{PAIR} FROM trades")
+    life.live(60)
+    right = {**BOTH, "late": "active"}
+    life.world.settle(lambda: life.states() | {"odd": ""} == right | {"odd": ""} and life.is_read(TRADES))
+    assert not [one for one in life.world.history if "cannot be read" in one]
 
 
 def test_a_record_that_cannot_be_read_ends_nobody(life: Life) -> None:

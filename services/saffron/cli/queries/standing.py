@@ -10,7 +10,8 @@ from saffron.cli.client import Client
 from saffron.control.registered_queries import RegisteredQueries, shown, summary
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, REJECTED, REMOVED, QueryStatus
-from saffron.records.table import Applied, query_table, status_table
+from saffron.records.table import Applied, query_table
+from saffron.runtime.streams.control_topics import status_records
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def read_standing(client: Client) -> dict[str, ListedQuery]:
 def read_versions(client: Client) -> RegisteredQueries:
     """All versions that the topics still have, with the positions from which they were in force."""
     found = RegisteredQueries()
-    queries, statuses = query_table(client.topics.queries), status_table(client.topics.query_status)
+    queries, statuses = query_table(client.topics.queries), status_records(client.topics.query_status)
     for record in client.records(client.topics.queries):
         query = queries.apply(record.key, record.value, record.offset)
         if isinstance(query, Applied):

@@ -17,13 +17,16 @@ from saffron.cli.queries.texts import bind_text
 from saffron.cli.streams import applied, definition
 from saffron.cli.streams.present import checked, present
 from saffron.cli.streams.rows import cell, differences, shown_row
+from saffron.control.streams.add_command import add_command
 from saffron.control.streams.bodies import topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.control.streams.stream_changes import begun_anew, check_removal, left_topics, plan_change, plan_update
 from saffron.counted import counted
+from saffron.durations import as_option
 from saffron.errors import InputError, QueryError
 from saffron.mapping.schema_file import schema_at
 from saffron.records.status import ENDED, QueryStatus
+from saffron.records.stream import StreamRecord
 from saffron.records.version import version_key
 
 Format = Literal["json", "json-schema", "avro", "protobuf"]
@@ -161,7 +164,7 @@ def remove(
     """
     with connection(system.connected()) as client:
         record = checked(lambda: check_removal(name, present(client)))
-        following = begun_anew(record, present(client))
+        following, unknown = begun_anew(record, present(client)), present(client).unreadable
         queries = _over(client, name) if following is None else []
         if following is not None:
             client.log.create_topics(following.topics)
@@ -170,6 +173,7 @@ def remove(
         waiting = _wait_until_ended(client, name, queries, timeout)
         client.put(client.topics.streams, version_key(record.stem), None)
         topics = [one for one in left_topics(record, client.topics) if client.log.partitions(one) is not None]
+        again = "" if name in unknown else _adds_again(record, client)
     console.done()
     if json:
         console.print_json({"name": name, "removed": following is None, "ended": queries, "topics": topics})
@@ -182,6 +186,8 @@ def remove(
         console.say(
             f"stream {name} is removed" + (f"; its queries have ended: {', '.join(queries)}" if queries else "")
         )
+        if again:
+            console.say(f"with its settings it is added again by `{again}`")
     if topics and not json:
         console.say(
             f"what it left stays until somebody deletes it (kafka-topics --delete --topic): {', '.join(topics)}. If a "
@@ -217,6 +223,17 @@ def list_streams(*, system: options.System, json: options.AsJson = False) -> Non
 
 
 # ---------------------------------------------------------------- inside
+
+
+def _adds_again(record: StreamRecord, client: Client) -> str:
+    """The command that adds a removed stream again, with the settings that it had."""
+    if record.definition is not None:
+        return "saffron stream apply FILE"
+    if record.source is None:
+        return add_command(record, client.topics.prefix, record.name)
+    bounds = {one: as_option(getattr(record, one) or 0) for one in ("disorder", "idle", "silence")}  # else its source's
+    count = client.log.partitions(record.topic)
+    return add_command(record, client.topics.prefix, record.name, **bounds, partitions=count)
 
 
 def _put(

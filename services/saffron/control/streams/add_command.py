@@ -24,6 +24,7 @@ def add_command(record: StreamRecord, prefix: str, name: str, **changed: str | i
         "registry": record.registry if own else None,
         **{one: as_option(value) for one in _DURATIONS if (value := getattr(record, one))},
         "schema": None if record.schema is None else "FILE",
+        "partitions": 1 if not own and record.key is None else None,
         **changed,
     }
     given = [f"--{option} {shlex.quote(str(value))}" for option, value in options.items() if value is not None]

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.control.checks import Partitions, Refused
+from saffron.durations import MOST
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import SchemaError
-from saffron.mapping.definition_reader import is_registry
+from saffron.mapping.definition_reader import MAX_PARTITIONS, is_registry
 from saffron.records.same_events import same_events
 from saffron.records.stream import FORMATS, WITH_REGISTRY, StreamRecord, is_name
 from saffron.runtime.log import TopicSpec
@@ -94,6 +95,11 @@ def check_values(change: StreamChange) -> None:
             from_json_schema(change.schema)
         except SchemaError as error:
             raise Refused(400, "schema", f"the schema cannot be used: {error}") from error
+    for bound in ("disorder", "idle", "silence"):
+        if (getattr(change, bound) or 0) > MOST:
+            raise Refused(400, bound, f'"{bound}" is at most 2^53 ms, and is {getattr(change, bound)}')
+    if change.partitions is not None and not 1 <= change.partitions <= MAX_PARTITIONS:
+        raise Refused(400, "partitions", f"a topic has 1 to {MAX_PARTITIONS:,} partitions, not {change.partitions}")
     if change.format is not None:
         _check_format(change.format, change.registry)
     if change.registry is not None:

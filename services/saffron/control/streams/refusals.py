@@ -14,6 +14,7 @@ from saffron.engine.operators.composition import bound, makers_first, require_ti
 from saffron.errors import QueryError, SaffronError, SchemaError
 from saffron.language.plan.plan import Plan
 from saffron.language.syntax.delivery import made
+from saffron.records.same_events import keyed_name, same_events
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log.topics import DEFAULT_STREAM
 from saffron.schema.schema import Schema
@@ -32,7 +33,7 @@ def refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext)
             409,
             "topic",
             f"stream {name!r} reads topic {before.topic}, and its positions are offsets there: that cannot change. "
-            + _alternative(before, now, {"from": None, "topic": change.topic}),
+            + _alternative(before, now, {"from": None, "topic": change.topic, "partitions": _missing(change, now)}),
         )
     if change.source is not None and change.source != before.source:
         of = f"is made from {before.source}" if before.source else "has a topic of its own"
@@ -62,18 +63,23 @@ def refuse_topic(before: StreamRecord, change: StreamChange, now: StreamContext)
         )
 
 
+def _missing(change: StreamChange, now: StreamContext) -> int | str | None:
+    """The number of partitions with which a stream's new topic must be created first; None: it is there."""
+    return None if now.partitions(change.topic or "") is not None else change.partitions or "N"
+
+
 def refuse_key(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
     """Refused: another key. A key may be set where there was none, if producers use it already."""
     del now
     if change.key in (None, before.key) or (before.key is None and before.source is None):
         return
-    source = before.source or before.name
     key = "has no key" if before.key is None else f"is keyed by {before.key}"
+    another = same_events(before, keyed_name(before, change.key), change.key)
     raise Refused(
         409,
         "key",
-        f"stream {before.name!r} {key}, by which its events lie in partitions: its key cannot change. `saffron stream "
-        f"add {source}_by_{change.key} --from {source} --key {change.key}` makes another one of the same events",
+        f"stream {before.name!r} {key}, by which its events lie in partitions: its key cannot change. "
+        f"`{another}` makes another one of the same events",
     )
 
 
@@ -145,8 +151,8 @@ def _contradiction(of_events: Schema | None, given: Schema) -> SchemaError | Non
 
 def _other_schema(before: StreamRecord, now: StreamContext) -> str:
     """The alternative to a refused schema: another stream is made of the same events."""
-    source = before.source or before.name
-    other: _Options = {"from": source, "key": before.key or "ATTR", "topic": None, "format": None, "registry": None}
+    other: _Options = {"from": before.source or before.name, "topic": None, "format": None, "registry": None}
+    other["key"] = before.key or (None if before.is_routed else "ATTR")
     return _alternative(before, now, {"schema": "FILE"}, {**other, "schema": "FILE"})
 
 

@@ -48,7 +48,7 @@ def explained(
         return error
     if merged is not None:
         return error if schema.types else _without_events(error, merged)
-    records = sum(map(len, head))
+    records = min(sum(map(len, head)), INFER_EVENTS)
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
         return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}")
     if not error.unknown:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from saffron.errors import LogError, RemadeError
+from saffron.errors import CREATE_ANEW, LogError, RemadeError, StreamError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log
 from saffron.runtime.results.chain_plan import ChainPlan, Place, blocks_until
@@ -47,11 +47,17 @@ class Start:
 
 
 def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapshots) -> Start:
-    """The start of the chain of `plan`. RemadeError: its input was deleted and created again."""
-    where = plan.where
-    state = log.describe([where.topic]).get(where.topic)
+    """The start of the chain of `plan`.
+
+    RemadeError: its input was deleted and created again. StreamError: the topic of its results does not exist.
+    """
+    where, output = plan.where, plan.output.topic
+    found = log.describe([where.topic, output])
+    state = found.get(where.topic)
     if state is None:
         raise LogError(f"topic {where.topic} is not there")
+    if output not in found:
+        raise StreamError(f"topic {output} is not there: {CREATE_ANEW}")
     state.require(where)
     low, high = consumer.watermarks(where)
     committed = consumer.committed(where)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from saffron.errors import LogError, SaffronError
 from saffron.records.codec import RecordError
@@ -77,7 +77,7 @@ def follow_queries(log: Log, topics: Topics, report: Report) -> ControlTopic[Que
 
 def follow_statuses(log: Log, topics: Topics, report: Report) -> ControlTopic[QueryStatus]:
     """The follower of `query-status`."""
-    return ControlTopic(log, topics.query_status, status_table(topics.query_status), report)
+    return ControlTopic(log, topics.query_status, status_records(topics.query_status), report)
 
 
 def reporter(metrics: Metrics) -> Report:
@@ -100,6 +100,11 @@ def version_records(topic: str) -> KeyedRecords[VersionRecord]:
     return version_table(topic, _version)
 
 
+def status_records(topic: str) -> KeyedRecords[QueryStatus]:
+    """The statuses on `query-status`. One that announces a schema which cannot be read is unreadable."""
+    return status_table(topic, _status)
+
+
 def _stream(key: str, value: bytes) -> StreamRecord:
     record = StreamRecord.read(key, value)
     try:
@@ -119,11 +124,23 @@ def _stream(key: str, value: bytes) -> StreamRecord:
 
 
 def _version(key: str, value: bytes) -> VersionRecord:
+    record = VersionRecord.read(key, value)
+    _require_schema(record.schema)
+    return record
+
+
+def _status(key: str, value: bytes) -> QueryStatus:
+    status = QueryStatus.read(key, value)
+    if status.schema is not None:
+        _require_schema(status.schema)
+    return status
+
+
+def _require_schema(record: Mapping[str, Any]) -> None:
+    """Raise RecordError where the record of an inferred schema cannot be read."""
     from saffron.engine.events.schema_record import schema_from_record
 
-    record = VersionRecord.read(key, value)
     try:
-        schema_from_record(record.schema)
+        schema_from_record(record)
     except LogError as error:
         raise RecordError(str(error)) from error
-    return record

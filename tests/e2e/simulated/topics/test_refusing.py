@@ -8,6 +8,7 @@ import pytest
 
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition
+from saffron.runtime.log.topics import topic_specs
 from tests.e2e.simulated.system import TOPICS
 from tests.e2e.simulated.topics.living import OTHER, PAIR, Living
 from tests.memory.memory_log import MemoryLog
@@ -136,5 +137,21 @@ def test_results_that_their_topic_refuses_wait_and_come_once_it_is_mended(tmp_pa
     living.broker.configs[TOPICS.complex_events] = as_made
     living.settle(300)
     assert living.pairs() == ["before", "x", "y"]
+    assert living.troubles("matcher") == []
+    assert not any("ended" in one for one in living.world.history)
+
+
+def test_results_whose_topic_is_gone_wait_and_come_once_it_is_there(tmp_path: Path) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "before")
+    living.settle()
+    living.broker.delete(TOPICS.complex_events)
+    living.send("AB", "x", "y")
+    living.settle(300)
+    (trouble,) = living.troubles("matcher")
+    assert trouble.startswith(f"topic {TOPICS.complex_events} is not there: ")
+    living.world.topics(*(one for one in topic_specs("t.", 1) if one.name == TOPICS.complex_events))
+    living.settle(700)
+    assert living.pairs() == ["x", "y"], "those before went with the topic"
     assert living.troubles("matcher") == []
     assert not any("ended" in one for one in living.world.history)

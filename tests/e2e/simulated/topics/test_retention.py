@@ -7,6 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from saffron.errors import BEGIN_ANEW
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.metric_names import LOST_OFFSETS
 from tests.e2e.simulated.system import TOPICS
@@ -92,7 +93,7 @@ def test_a_stream_whose_state_retention_took_stands_alone_until_it_begins_anew(
     (trouble,) = living.troubles(service)
     what, _, fix = trouble.rpartition(": ")
     assert what.startswith(f"{output}/0: its records before offset ")
-    assert fix == "saffron stream remove NAME, then saffron stream add NAME"
+    assert fix == BEGIN_ANEW
     living.begin_anew(OTHER)
     assert living.pairs(OTHER) == ["x", "y", "x", "y", "z"]
     assert living.troubles(service) == []
@@ -118,7 +119,7 @@ def test_blocks_that_retention_took_before_they_were_read_stop_their_stream_unti
     (trouble,) = living.troubles("shedder")
     what, _, fix = trouble.rpartition(": ")
     assert what.startswith(f"{INNER[0]}/0: records ")
-    assert fix == "saffron stream remove NAME, then saffron stream add NAME"
+    assert fix == BEGIN_ANEW
     living.begin_anew(OTHER)
     assert living.pairs(OTHER) == ["x", "x", "y", "z"]
     assert living.troubles("shedder") == []

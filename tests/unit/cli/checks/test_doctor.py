@@ -330,7 +330,8 @@ def test_missing_topics_are_named_and_another_prefix_is_guessed() -> None:
     look = sound()
     without = {name: facts for name, facts in look.topics.items() if name != "saffron.load"}
     (one,) = topics.check_there(replace(look, topics=without))
-    assert (one.state, one.what, one.fix) == (ERROR, "missing: saffron.load", "saffron up creates them")
+    assert (one.state, one.what) == (ERROR, "missing: saffron.load")
+    assert one.fix.startswith("saffron down, then saffron up"), "a system that runs already creates none"
     (one,) = topics.check_there(replace(look, topics={}, names=frozenset({"prod.query-status", "prod.events"})))
     assert (one.check, one.fix) == ("prefix", "--prefix prod. (or SAFFRON_PREFIX)")
 

@@ -19,8 +19,10 @@ from saffron.cli.checks.cluster.schemas import check_losses, check_schemas
 from saffron.cli.client import Client
 from saffron.cli.options import System
 from saffron.cli.streams import stream
+from saffron.control.checks import Refused, check_partitions, compiled
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.schema_record import schema_to_record
+from saffron.errors import BEGIN_ANEW
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, QueryStatus
 from saffron.records.stream import AppliedDefinition, StreamRecord
@@ -77,7 +79,8 @@ class Console:
     def run(self, command: str) -> str:
         """What the command says; it must end well."""
         words = [str(self.file) if re.search(r"FILE|\.json$", word) else word for word in shlex.split(command)]
-        words = ["symbol" if word in ("KEY", "ATTR") else "spare" if word == "TOPIC" else word for word in words]
+        meant = {"KEY": "symbol", "ATTR": "symbol", "TOPIC": "spare", "N": "2"}
+        words = [meant.get(word, word) for word in words]
         found = CliRunner().invoke(stream.app, words[1:])
         assert found.exit_code == 0, f"{command}: {found.output} {found.exception!r}"
         return found.output
@@ -239,9 +242,12 @@ STREAMS = (
     StreamRecord("given", "saffron.given", "symbol", schema=SCHEMA),
     StreamRecord("avro", "avro", "symbol", format="avro", registry=REGISTRY),
     StreamRecord("made", "saffron.made", "sector", disorder=0, idle=1_500, source="trades"),
+    StreamRecord("one", "saffron.one", disorder=0, silence=4_000, source="trades"),
 )
 REFUSED = (
     "stream add plain --topic spare",
+    "stream add plain --topic unborn",
+    "stream add plain --topic unborn --partitions 3",
     "stream add plain --from trades --key symbol",
     "stream add plain --format json-schema",
     "stream set plain --schema UNLIKE",
@@ -250,6 +256,7 @@ REFUSED = (
     "stream add avro --format protobuf --registry http://p:8081",
     "stream set avro --schema UNLIKE",
     "stream set made --schema UNLIKE",
+    "stream set one --schema UNLIKE",
     "stream add made --from events",
     "stream add made --partitions 3",
     "stream add made --topic spare",
@@ -262,7 +269,8 @@ def prepared(console: Console) -> None:
     inferred = schema_to_record(Schema({"price": Kind.STRING}, {"Quote": ("price",)}, {}))
     console.log.create_topics([TopicSpec("spare", 2, {})])
     for record in STREAMS:
-        console.log.create_topics([TopicSpec(record.topic, 2, {}), *stream_topics("saffron.", record.stem, 2)])
+        count = 1 if record.key is None else 2
+        console.log.create_topics([TopicSpec(record.topic, count, {}), *stream_topics("saffron.", record.stem, count)])
         console.put(record)
         console.client.put(record.topic, "IBM", b"{}")
     for name in ("events", *(record.name for record in STREAMS if record.schema is None)):
@@ -296,6 +304,25 @@ def test_each_way_out_of_a_refusal_can_be_done_and_keeps_the_rest(
         assert after.key == before.key or before.key is None
 
 
+@pytest.mark.parametrize("key", ["customer.id", "user id", "it's", "straße"])
+@pytest.mark.parametrize("record", STREAMS)
+def test_a_stream_of_the_same_events_under_another_key_can_be_made_whatever_the_key(
+    console: Console, record: StreamRecord, key: str
+) -> None:
+    """As the refusals of another key, and of a query that needs it, prescribe."""
+    prepared(console)
+    text = f'FROM {record.name} PATTERN SEQ(Q a, Q b) WHERE ["{key}"] WITHIN 1 second'
+    refusals = [str(CliRunner().invoke(stream.app, ["set", record.name, "--key", key]).exception)]
+    with pytest.raises(Refused) as of_query:
+        check_partitions(compiled(text, None, "q"), record, lambda topic: 2)
+    refusals.append(str(of_query.value))
+    for refusal in refusals:
+        (command,) = re.findall(r"`saffron (stream add [^`]+)`", refusal)
+        console.run(command)
+        made = console.client.streams()[shlex.split(command)[2]]
+        assert (made.source, made.key) == (record.source or record.name, key)
+
+
 @pytest.mark.parametrize("record", [one for one in STREAMS if one.key is not None])
 def test_another_stream_of_the_same_events_can_be_made_of_each_kind(console: Console, record: StreamRecord) -> None:
     """As doctor prescribes where a topic has grown, and a refusal where it is another stream's."""
@@ -310,6 +337,23 @@ def test_another_stream_of_the_same_events_can_be_made_of_each_kind(console: Con
     (command,) = re.findall(r"\(saffron (stream [^)]+)\)", str(refused.exception))
     console.run(command)
     assert console.client.streams()["copy"].source == made.source
+
+
+@pytest.mark.parametrize("record", STREAMS)
+def test_a_removed_stream_is_added_again_as_it_was_by_the_command_that_is_named(
+    console: Console, record: StreamRecord
+) -> None:
+    """As doctor prescribes where a stream can only begin anew."""
+    prepared(console)
+    count = console.log.partitions(record.topic)
+    assert "then the command that it names" in BEGIN_ANEW
+    (command,) = re.findall(r"is added again by `saffron (stream [^`]+)`", console.run(f"stream remove {record.name}"))
+    assert record.name not in console.client.streams()
+    console.run(command)
+    again = console.client.streams()[record.name]
+    assert again == replace(record, generation=again.generation, topic=again.topic, disorder=record.disorder or 0)
+    assert console.log.partitions(again.topic) == count
+    assert again.topic == record.topic or record.is_routed
 
 
 def test_an_ended_query_says_what_to_do() -> None:

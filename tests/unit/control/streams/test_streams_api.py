@@ -71,6 +71,8 @@ def test_what_cannot_be_is_refused() -> None:
             ("POST", "/api/streams", {"name": "s", "patience": 5}, 400, "body"),
             ("PATCH", "/api/streams/s", {"idle": 5}, 404, "unknown"),
             ("PATCH", "/api/streams/events", {"idle": -1}, 400, "body"),
+            *(("PATCH", "/api/streams/events", {one: 2**53 + 1}, 400, one) for one in ("disorder", "idle", "silence")),
+            ("POST", "/api/streams", {"name": "s", "partitions": 10_001}, 400, "partitions"),
             ("PATCH", "/api/streams/events", {"topic": "trades"}, 400, "body"),
             ("PATCH", "/api/streams/events", {"schema": {"type": "array"}}, 400, "schema"),
             ("DELETE", "/api/streams/s", None, 404, "unknown"),

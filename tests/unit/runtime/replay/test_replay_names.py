@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from saffron.engine.events.decoding.infer import INFER_EVENTS
 from saffron.engine.events.raw import batch_of_lines
 from saffron.errors import InputError, QueryError
 from saffron.runtime.replay.fused import Query
@@ -31,6 +32,14 @@ def _replayed(text: str, lines: Iterable[bytes], warnings: list[str]) -> int:
 def test_an_unknown_name_says_where_the_known_ones_are_from_and_the_ways_out(text: str) -> None:
     with pytest.raises(QueryError, match=r"first 2 records\. --lenient \(lenient=True\).*--schema FILE"):
         _replayed(text, EVENTS, [])
+
+
+@pytest.mark.parametrize(("known", "later"), [(b'"type":"A"', b'"type":"B"'), (b'"kind":"A"', b'"type":"B"')])
+def test_no_more_records_are_named_than_were_looked_at(known: bytes, later: bytes) -> None:
+    """A batch may have more of them."""
+    lines = [b'{%s,"ts":1}' % known] * INFER_EVENTS + [b'{%s,"ts":2}' % later]
+    with pytest.raises((QueryError, InputError), match=r"first 10,000 records"):
+        _replayed("PATTERN B b WITHIN 1 s", lines, [])
 
 
 @pytest.mark.parametrize("condition", ["", "WHERE c.x > 1 ", "WHERE a.x < c.x "])

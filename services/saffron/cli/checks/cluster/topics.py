@@ -9,7 +9,7 @@ from saffron.cli.finding import Finding, error, ok, warning
 from saffron.cli.queries.standing import ListedQuery
 from saffron.counted import counted
 from saffron.durations import as_option
-from saffron.errors import QueryError
+from saffron.errors import CREATE_ANEW, QueryError
 from saffron.language import compile_query
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 
@@ -32,7 +32,7 @@ def check_there(look: Look) -> Iterator[Finding]:
         what = f"no topic begins with {prefix!r}, but a system is here under {', '.join(map(repr, others))}"
         yield error("prefix", what, "setting prefix", f"{named} (or SAFFRON_PREFIX)")
         return
-    yield error("topics", f"missing: {', '.join(missing)}", look.settings.bootstrap, "saffron up creates them")
+    yield error("topics", f"missing: {', '.join(missing)}", look.settings.bootstrap, CREATE_ANEW)
 
 
 def check_settings(look: Look) -> Iterator[Finding]:
