@@ -27,11 +27,12 @@ Item = TypeVar("Item")
 class Cursor:
     """Tokens of one text, the index of the current one, and the depth of nesting there.
 
-    `paths`: words of its expressions are paths into one event, and no variables.
+    `whole`: what the text is. `paths`: words of its expressions are paths into one event, and no variables.
     """
 
     def __init__(self, text: str, *, paths: bool = False) -> None:
         self.text = text
+        self.whole = "condition" if paths else "query"
         self.paths = paths
         self.tokens = tokenize(text)
         self.index = 0
@@ -155,4 +156,4 @@ class Cursor:
 
     def described(self, token: Token) -> str:
         """A token as errors show it."""
-        return "the end of the query" if token.kind == "end" else quoted(self.text[token.start : token.end])
+        return f"the end of the {self.whole}" if token.kind == "end" else quoted(self.text[token.start : token.end])

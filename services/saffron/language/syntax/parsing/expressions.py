@@ -190,7 +190,10 @@ def _hint_of_nothing(cursor: Cursor) -> str:
     if before.is_symbol(","):
         return "Leave the comma out, or write a value behind it."
     if before.kind == "word" or before.is_symbol(*COMPARISONS):
-        return f"Write a value behind {cursor.text[before.start : before.end].upper()}, as in a.x > 1, or leave it out."
+        example = "x > 1" if cursor.paths else "a.x > 1"
+        return (
+            f"Write a value behind {cursor.text[before.start : before.end].upper()}, as in {example}, or leave it out."
+        )
     return ""
 
 
