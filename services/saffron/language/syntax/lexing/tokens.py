@@ -189,6 +189,8 @@ def _unexpected(text: str, position: int) -> QueryError:
         hint = "A quote inside a string is written twice: 'it''s'."
     elif text.startswith("::", position):
         hint = "A value is cast by CAST(a.x AS string)."
+    elif character in "\u2019\u201d":
+        hint = "Strings stand in straight quotes: 'abc'."
     elif character == "#":
         hint = "A comment begins with --."
     elif character == ":" and not _IN_NAME.search(text, max(0, position - 1), position + 2):

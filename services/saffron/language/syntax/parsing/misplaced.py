@@ -89,6 +89,10 @@ def _of_condition(cursor: Cursor, token: Token, last: Token) -> str:
     return SIDE_BY_SIDE["conditions"] if _begins_value(cursor, token) else ""
 
 
+def _of_pattern(cursor: Cursor, token: Token, last: Token) -> str:
+    return HINTS["where"] if _begins_value(cursor, token) else ""
+
+
 def _of_value(cursor: Cursor, token: Token, last: Token) -> str:
     if token.kind == "word" and not _begins_value(cursor, token):
         return "AS names a value: a.x AS name."
@@ -100,6 +104,7 @@ def _of_listed(field: str) -> Callable[[Cursor, Token, Token], str]:
 
 
 _FORGOTTEN: dict[str, Callable[[Cursor, Token, Token], str]] = {
+    "pattern": _of_pattern,
     "conditions": _of_condition,
     "having": _of_condition,
     "returns": _of_value,
