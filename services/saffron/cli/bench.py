@@ -37,6 +37,8 @@ def bench(
 ) -> None:
     """Measure, print a table, and write JSON. Nothing else should run on the machine meanwhile.
 
+    Other options are the benchmark's own: `saffron bench NAME -- --help` lists them.
+
     Examples:
 
         saffron bench engine
@@ -46,8 +48,6 @@ def bench(
         saffron bench match --only "abc_*" --peers DIR
 
         saffron bench match --beside ../before --runs 11
-
-    Other options are the benchmark's own: `saffron bench NAME -- --help` lists them.
     """
     known = benchmarks()
     if not known:

@@ -43,6 +43,17 @@ _COMMANDS = {
 """Command -> its module below `saffron.cli`, which has it as `app` (a group) or as a function of its name; its help."""
 
 
+def _with_examples(command: Any) -> Any:
+    """The command, whose help shows examples in lines of their own.
+
+    Typer takes the indentation from what follows a help's first paragraph, unless an empty paragraph is between.
+    """
+    command.help = (command.help or "").replace("\n\nExamples:\n", "\n\n\n\nExamples:\n", 1)
+    for inner in getattr(command, "commands", {}).values():
+        _with_examples(inner)
+    return command
+
+
 class _Commands(TyperGroup):
     """A group that imports a command when it is called: `replay` loads no Kafka client, `status` no Numba."""
 
@@ -61,10 +72,10 @@ class _Commands(TyperGroup):
         gc.freeze()
         gc.enable()
         if hasattr(module, "app"):
-            return typer.main.get_command(module.app)
+            return _with_examples(typer.main.get_command(module.app))
         app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
         app.command(cmd_name)(getattr(module, cmd_name))
-        return typer.main.get_command(app)
+        return _with_examples(typer.main.get_command(app))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in _COMMANDS and not args[0].startswith("-"):

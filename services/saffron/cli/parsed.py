@@ -15,6 +15,7 @@ import typer
 from saffron.durations import read_duration
 from saffron.errors import SaffronError
 
+_WITH_UNIT = re.compile(r"[0-9.]+ *[A-Za-z%]+")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
@@ -30,7 +31,8 @@ def number_option(explained: str, *, least: float = 0.0, above: float | None = N
             found = math.nan
         low = found > above if above is not None else found >= least
         if not (math.isfinite(found) and low and (below is None or found < below)):
-            raise typer.BadParameter(f"{text!r} is not a number {' and '.join(bounds)}.")
+            unit = " Write it without a unit." if _WITH_UNIT.fullmatch(text) else ""
+            raise typer.BadParameter(f"{text!r} is not a number {' and '.join(bounds)}.{unit}")
         return found
 
     return typer.Option(parser=number, metavar="NUMBER", help=explained)

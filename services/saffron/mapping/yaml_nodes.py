@@ -21,6 +21,32 @@ _BRACKETS = 'Within { } a path with brackets stands in quotes: "items[1].sku".'
 _TRUTHS = {"true": True, "false": False}
 
 
+_YAML = {
+    "'\\t' that cannot": "YAML is indented by spaces, not by tabs.",
+    "that cannot start": "A value that begins with such a sign stands in quotes.",
+    "undefined alias": "A value that begins with * stands in quotes.",
+    "comment or a line break": "A value that begins with ! or > stands in quotes.",
+    "mapping values": "NAME: VALUE stands on a line of its own; a value with a colon in it stands in quotes.",
+    "found '<block": "The names of a mapping begin in one column, and so do the dashes of a list.",
+    "found '<scalar>'": "Nothing follows a closed quote; one inside single quotes is written twice: 'it''s'.",
+    "or '}'": "What begins with { ends with }.",
+    "or ']'": "What begins with [ ends with ].",
+}
+"""What YAML's parser says, in part -> what to write."""
+
+
+def _place_and_hint(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:
+    """Where a text that is no YAML went wrong, and what to write there."""
+    unclosed = error.problem == "found unexpected end of stream"
+    mark = (error.context_mark if unclosed else None) or error.problem_mark or error.context_mark
+    at = mark.index if mark is not None else 0
+    if text[at : at + 1] in ("[", "]"):
+        return at, _BRACKETS
+    if unclosed:
+        return at, "This quote is not closed."
+    return at, next((hint for part, hint in _YAML.items() if part in str(error.problem)), "")
+
+
 class DefinitionError(SaffronError):
     """A definition's text is wrong; `str` shows the place with carets."""
 
@@ -39,9 +65,7 @@ class Node:
         try:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
         except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            at = mark.index if mark is not None else 0
-            hint = _BRACKETS if text[at : at + 1] in ("[", "]") else ""
+            at, hint = _place_and_hint(error, text)
             raise DefinitionError(_rendered(f"this is no YAML: {error.problem}", text, at, at + 1, hint)) from None
         except yaml.YAMLError as error:
             raise DefinitionError(f"definition error: this is no YAML: {error}") from None

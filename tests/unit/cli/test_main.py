@@ -19,6 +19,7 @@ from saffron.errors import GapError, QueryError, SaffronError, SettingsError, Un
 COMMANDS = [
     "demo",
     "replay",
+    "backfill",
     "warm",
     "explain",
     "enumerate",
@@ -34,8 +35,13 @@ COMMANDS = [
     "bench",
     "experiment",
 ]
-COMMANDS += [f"stream {name}" for name in ("add", "list")] + ["config show"]
-COMMANDS += [f"query {name}" for name in ("add", "check", "list", "show", "pause", "resume", "replace", "remove")]
+COMMANDS += [f"stream {name}" for name in ("infer", "check", "apply", "show", "add", "set", "remove", "list")] + [
+    "config show"
+]
+COMMANDS += [f"dlq {name}" for name in ("list", "show", "send-again")]
+COMMANDS += [
+    f"query {name}" for name in ("add", "check", "list", "show", "why", "pause", "resume", "replace", "remove")
+]
 
 DATA = Path(main.__file__).parents[1] / "data"
 
@@ -67,10 +73,13 @@ def test_every_error_has_its_exit_status(error: SaffronError, status: int) -> No
 def test_help_shows_examples(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert saffron(monkeypatch, *command.split(), "--help") == 0
     shown = capsys.readouterr().out
-    assert "Examples:" in shown
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert " Examples:" in lines, "a line of its own"
     if "--prefix" in shown:
         assert re.search(r"name[^.]*\[default:", shown), "brackets are no markup"
-    assert f"saffron {command}" in shown or f"SAFFRON_COMMIT_MS=50 saffron {command}" in shown
+    examples = lines[lines.index(" Examples:") + 1 : next(at for at, line in enumerate(lines) if line.startswith("╭"))]
+    assert any(f"saffron {command}" in line for line in examples)
+    assert all(line.startswith("  ") for line in examples if line), "set apart"
 
 
 def test_the_list_of_commands_imports_none_of_them(

@@ -155,6 +155,11 @@ def test_a_wrong_value_is_an_error_of_usage(
     assert name.startswith("-") is False or name in known, known
 
 
+def test_a_number_with_a_unit_is_told_to_go_without() -> None:
+    status, said = called(["tail", "--timeout", "3s"])
+    assert (status, "Write it without a unit." in said) == (2, True)
+
+
 def required(path: tuple[str, ...], name: str) -> Iterator[str]:
     command = next(one for where, one in commands(typer.main.get_command(main.app)) if where == path)
     for one in command.params:

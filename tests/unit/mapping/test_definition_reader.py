@@ -181,6 +181,16 @@ ERRORS = {
     "stream: a\nsources:\n- topic: t\n  format: csv\n  explode: a": ("has no `explode`", "LINE 5", "is an event"),
     "stream: a\npatience: 30s\nsources: [{topic: t}]": ("has no `patience`", "LINE 2", "There are"),
     "stream: [": ("no YAML", "LINE 1", ""),
+    "stream: a\nsources:\n\t- topic: t": ("no YAML", "LINE 3", "by spaces"),
+    'stream: a\nsources:\n- topic: t\n  type: "T\n\n\n': ("no YAML", "LINE 4", "not closed"),
+    "stream: a\nsources:\n- topic: t\n  type: T: U": ("no YAML", "LINE 4", "stands in quotes"),
+    "stream: a\nsources:\n- topic: @t": ("no YAML", "LINE 3", "stands in quotes"),
+    "stream: a\nsources:\n- topic: *t": ("no YAML", "LINE 3", "begins with *"),
+    "stream: a\nsources:\n- topic: t\n type: T": ("no YAML", "LINE 4", "in one column"),
+    "stream: a\nsources:\n- topic: t\n  type: 'T's'": ("no YAML", "LINE 4", "written twice"),
+    "stream: a\nsources:\n- topic: t\n  ts: {field: a\n  type: T": ("no YAML", "LINE 5", "ends with }"),
+    "stream: a\nsources:\n- topic: t\n  where: !x > 1": ("no YAML", "LINE 4", "begins with !"),
+    "stream: a\nsources:\n- topic: t\n  where: x >": ("the end of the condition", "LINE 4", "as in x > 1"),
     "": ("empty", "stream: NAME", ""),
 }
 

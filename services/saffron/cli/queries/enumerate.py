@@ -20,7 +20,9 @@ def enumerate(  # noqa: A001  the command's name
 ) -> None:
     """List the matches of results of OUTPUT COMPRESSED, each as it is asked for: by variable the positions (seq).
 
-    Other results are left as they are. Examples:
+    Other results are left as they are.
+
+    Examples:
 
         saffron replay -q pairs.saf day.ndjson | saffron enumerate -
 

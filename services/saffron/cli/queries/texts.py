@@ -31,13 +31,16 @@ def know_aggregates() -> None:
     import_modules(config.load().settings.aggregates)
 
 
-def read_texts(files: Sequence[Path], texts: Sequence[str]) -> list[QueryText]:
-    """The queries of files and of `-e`. BadParameter: there is none. Aggregates of the settings are loaded."""
+def read_texts(files: Sequence[Path], texts: Sequence[str], how: str = "name its file") -> list[QueryText]:
+    """The queries of files and of `-e`. BadParameter: there is none. Aggregates of the settings are loaded.
+
+    `how`: the way in which the command takes files, for errors.
+    """
     know_aggregates()
     queries = [QueryText(path.stem, bytes_of(path).decode("utf-8", "replace")) for path in files]
     queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
     if not queries:
-        raise typer.BadParameter("no query: name its file, or give its text with -e")
+        raise typer.BadParameter(f"no query: {how}, or give its text with -e")
     return queries
 
 

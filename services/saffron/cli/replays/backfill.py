@@ -54,7 +54,7 @@ def backfill(
         --master spark://head:7077 --conf spark.executor.memory=4g
     """
     settings = dict(map(_setting, conf or []))
-    queries = read_texts(query or [], text or [])
+    queries = read_texts(query or [], text or [], "name its file with -q")
     known = schema_at(schema) if schema else None
     for one in queries:  # errors of the text alone need not wait for Spark
         bind_text(one.text, known if not lenient else None, one.name)

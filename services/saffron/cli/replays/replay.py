@@ -98,7 +98,7 @@ def replay(
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
     _require_together(partitions > 1, why, json=json, results=results.given, sheds=shedding.given)
-    queries = read_texts(query or [], text or [])
+    queries = read_texts(query or [], text or [], "name its file with -q")
     read = Read(schema_at(schema) if schema else None, lenient, disorder or 0)
     others = [*shedding.given, *(["--disorder"] if disorder else [])]
     texts = [one.text for one in queries]

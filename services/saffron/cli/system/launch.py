@@ -61,7 +61,7 @@ def require_extras(services: Collection[str], *, embedded: bool) -> None:
 def prepare(settings: Settings, services: Sequence[str]) -> None:
     """Does before the start all that takes long or may fail.
 
-    That is packages, addresses, leftovers, output format, Java, jars, and the named broker.
+    That is packages, addresses, leftovers, output format, the named broker, Java and jars: what may fail at once first.
     """
     require_extras(services, embedded=not settings.bootstrap)
     if "control" in services:
@@ -72,20 +72,20 @@ def prepare(settings: Settings, services: Sequence[str]) -> None:
         require_writable(settings)
     if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
         console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
-    if "model_builder" in services:
-        from saffron.model_builder.prepare import prepare as prepare_spark
-
-        prepare_spark(console.step)
     if settings.bootstrap:
         require_broker(settings)
-        return
-    if settings.security != "plaintext":
+    elif settings.security != "plaintext":
         raise SettingsError(
             f"security is {settings.security!r}, but the embedded broker speaks plaintext: name your own broker with"
             " --brokers, or unset SAFFRON_SECURITY"
         )
-    jvm.find_java()
-    jars.ensure(jars.KAFKA, console.step)
+    if "model_builder" in services:
+        from saffron.model_builder.prepare import prepare as prepare_spark
+
+        prepare_spark(console.step)
+    if not settings.bootstrap:
+        jvm.find_java()
+        jars.ensure(jars.KAFKA, console.step)
 
 
 def start_detached(

@@ -62,12 +62,22 @@ def bind_conjuncts(expressions: tuple[tree.Expression, ...], scope: Scope) -> li
     """The bound conjuncts in order, without the keys [attr]."""
     result: list[Conjunct] = []
     for expression in expressions:
+        _refuse_next(expression, scope)
         if not isinstance(expression, tree.Key):
             uses: list[Use] = []
             expr = bind_condition(expression, scope, lambda leaf, uses=uses: _leaf(leaf, scope, uses))  # type: ignore[misc]
             text = " ".join(scope.text[expression.span.start : expression.span.end].split())
             result.append(Conjunct(expr, tuple(uses), text, expression.span))
     return result
+
+
+def _refuse_next(expression: tree.Expression, scope: Scope) -> None:
+    """Raise QueryError for NEXT, before what stands beside it, which reads a list as an aggregate query would."""
+    if isinstance(expression, tree.Next):
+        hint = f"In a match query write {expression.variable}[i-1] and {expression.variable}[i]."
+        raise scope.schema_error("NEXT belongs to aggregate queries (COUNT(*) in RETURN)", expression.span, hint)
+    for operand in tree.operands(expression):
+        _refuse_next(operand, scope)
 
 
 def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
@@ -78,9 +88,6 @@ def _leaf(expression: tree.Expression, scope: Scope, uses: list[Use]) -> Typed:
         argument, component, typed = bind_aggregate(expression, scope)
         uses.append(Use(component, argument.index, expression.span, aggregate=True))
         return typed
-    if isinstance(expression, tree.Next):
-        hint = f"In a match query write {expression.variable}[i-1] and {expression.variable}[i]."
-        raise scope.schema_error("NEXT belongs to aggregate queries (COUNT(*) in RETURN)", expression.span, hint)
     assert isinstance(expression, tree.Name)
     hint = f"Write whose it is: a.{attribute_text(expression.name)}; a string stands in quotes: '{expression.name}'."
     raise scope.bare_name_error(expression, hint)

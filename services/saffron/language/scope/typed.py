@@ -6,6 +6,7 @@ brings a function that binds its leaves; this module binds everything else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -171,6 +172,8 @@ class _Binder:
             message = f"{left.sort.noun} is compared with {right.sort.noun}: always false"
             is_time = _is_time(operation.left) or _is_time(operation.right)
             hint = "Write a time as TIMESTAMP '2026-05-01 12:00:00'." if is_time else ""
+            if not is_time and {left.sort, right.sort} == {Sort.NUMBER, Sort.STRING}:
+                hint = _of_kinds(operation, self.scope.text)
             self.scope.warn(message, operation.span, hint)
         return Typed(Binary(operation.operator, left.expr, right.expr), Sort.BOOLEAN)
 
@@ -268,6 +271,20 @@ def _of_bits(hint: str, typed: Typed, scope: Scope) -> str:
     """The hint for a number where a condition should be; the sign & of another language may have made it one."""
     bits = typed.sort is Sort.NUMBER and any(sign in scope.text for sign in "&|^")
     return f"{hint} Bits are joined by functions: bit_and(a.x, 4) = 4." if bits else hint
+
+
+def _of_kinds(comparison: tree.Operation, text: str) -> str:
+    """The hint for a number beside a string, where one of both is written in the query, which is `text`."""
+    for side, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
+        if isinstance(side, tree.Literal) and isinstance(side.value, str):
+            return "Write a number without quotes." if _NUMBER.fullmatch(side.value) else ""
+        if isinstance(side, tree.Literal) and not isinstance(side.value, bool):
+            read = text[other.span.start : other.span.end]
+            return f"Write CAST({read} AS number) for the number in a string, or a string in quotes: '{side.value}'."
+    return ""
+
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def _is_time(side: tree.Expression) -> bool:

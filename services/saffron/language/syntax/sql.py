@@ -39,6 +39,19 @@ HINTS: Mapping[str, str] = {
     "/*": "A comment begins with --, and ends with its line.",
     "till": "A strategy has hyphens: skip-till-next-match, skip-till-any-match.",
     "contiguity": "A strategy has hyphens: strict-contiguity, partition-contiguity.",
+    "until": "UNTIL stands in the pattern, behind a repetition: A+ a[] UNTIL C c.",
+    "where": "Conditions stand behind the pattern: WHERE a.x > 1.",
+    "seq": "The pattern stands behind PATTERN: PATTERN SEQ(A a, B b).",
+    "over": "Write WITHIN 1 hour.",
+    "tumbling": "Write WITHIN 1 hour SLIDE 1 hour for windows that follow each other.",
+    "hopping": "Write WITHIN 1 hour SLIDE 10 minutes for windows that follow each other.",
+    "contains": "Write a.x LIKE '%abc%', or contains(a.x, 'abc') of an array.",
+    "starts": "Write starts_with(a.x, 'abc').",
+    "ends": "Write a.x LIKE '%abc'.",
+    "equals": "Write a.x = 1.",
+    "match_recognize": "Write PATTERN SEQ(A a, B b) WHERE [user] AND a.x > 1 WITHIN 1 hour.",
+    "create": "There is no CREATE: a query begins with QUERY name, and saffron query add registers it.",
+    "insert": "Results go to a topic by PUBLISH 'alerts', to other queries by RETURN a.x INTO Found.",
     "select": "There is no SELECT: RETURN says what a result holds, as in RETURN a.x AS x.",
 }
 """Word in lower case, or sign -> its replacement."""
@@ -50,6 +63,23 @@ COMMAS: Mapping[str, str] = {
 }
 """What a query has in front of a comma that stands where a clause should begin -> what to write."""
 
+SIDE_BY_SIDE: Mapping[str, str] = {
+    "conditions": "Conditions are joined by AND.",
+    "returns": "Values have commas between them: RETURN a.x, b.x.",
+    "consume": "Variables have commas between them: CONSUME a, b.",
+    "group": "Attributes have commas between them: GROUP BY x, y.",
+}
+"""What a query has in front of one more, with nothing between them -> what to write."""
+
+BEHIND: Mapping[str, str] = {
+    "interval": HINTS["interval"],
+    "date": "Write a time as TIMESTAMP '2026-05-01'.",
+    "and": "Conditions stand together: WHERE a.x > 1 AND b.x > 1.",
+    "or": "Conditions stand together: WHERE a.x > 1 OR b.x > 1.",
+    "in": "Write WITHIN 1 hour.",
+}
+"""A word in front of a string or a number, or a word that stands where a clause should begin -> what to write."""
+
 _FUNCTIONS: Mapping[str, str] = {
     "length(a.x)": "len size",
     "position(a.x, 'abc')": "strpos instr locate charindex",
@@ -60,7 +90,9 @@ _FUNCTIONS: Mapping[str, str] = {
     "a.x % 5": "mod",
     "ln(a.x) or log10(a.x)": "log",
     "substring(a.x, 1, 3)": "left right mid",
-    "b[i-1].x, of the event before b[i] in a list": "prev previous lag",
+    "b[i-1].x, of the event before b[i] in a list; in an aggregate query A.x < NEXT(A).x": "prev previous lag",
+    "a[last].x, of the last event of a list": "last last_value",
+    "a[1].x, of the first event of a list": "first first_value",
     "a.x IS NOT NULL": "exists",
     "hour(a.ts), day_of_week(a.ts) or date_trunc('month', a.ts)": "extract date_part datepart",
     "a.ts, the event's time: a query has no clock, so that its results repeat": "now current_timestamp getdate sysdate",

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from saffron.errors import SaffronError, UnavailableError
+from saffron.errors import SaffronError
 from saffron.runtime.local import processes, state
 from saffron.runtime.local.broker import Broker, BrokerError
 from saffron.runtime.local.ports import free_ports, own_address
@@ -289,11 +289,9 @@ def end_leftovers(found: SystemState) -> list[str]:
 
 
 def require_broker(settings: Settings) -> None:
-    """UnavailableError: no broker answers at the address in the settings."""
+    """LogError: no broker answers at the address in the settings, or it refuses us."""
     log = kafka_log.connect(settings)
     try:
         log.partitions(Topics(settings.prefix).events)
-    except SaffronError as error:
-        raise UnavailableError(f"no broker answers at {settings.bootstrap}: {error}") from error
     finally:
         log.close()

@@ -28,11 +28,12 @@ Item = TypeVar("Item")
 class Cursor:
     """Tokens of one text, the index of the current one, and the depth of nesting there.
 
-    `paths`: words of its expressions are paths into one event, and no variables.
+    `whole`: what the text is. `paths`: words of its expressions are paths into one event, and no variables.
     """
 
     def __init__(self, text: str, *, paths: bool = False) -> None:
         self.text = text
+        self.whole = "condition" if paths else "query"
         self.paths = paths
         self.tokens = tokenize(text)
         self.index = 0
@@ -85,13 +86,16 @@ class Cursor:
     def expect_attribute(self, where: str) -> Token:
         """Take an attribute's name or fail; any word will do, keywords included."""
         if self.token.kind != "word":
-            self.fail(f"expected an attribute {where}", hint=self._hint_of_string())
+            whole = (
+                "" if not self.token.is_symbol("*") else "The events themselves are always in the result: leave it out."
+            )
+            self.fail(f"expected an attribute {where}", hint=whole or self._hint_of_string())
         return self.advance()
 
-    def expect_name(self, what: str) -> Token:
+    def expect_name(self, what: str, *, hint: str = "") -> Token:
         """Take a type or a variable, a word that is not reserved, or fail. `what`: "an event type", "a variable"."""
         if self.token.kind != "word":
-            self.fail(f"expected {what}", hint=self._hint_of_string())
+            self.fail(f"expected {what}", hint=hint or self._hint_of_string())
         if self.token.lower in RESERVED:
             self.fail(f"expected {what}", hint=f"{self.token.value.upper()} is a keyword and cannot be a name here.")
         return self.advance()
@@ -155,4 +159,4 @@ class Cursor:
 
     def described(self, token: Token) -> str:
         """A token as errors show it."""
-        return "the end of the query" if token.kind == "end" else quoted(self.text[token.start : token.end])
+        return f"the end of the {self.whole}" if token.kind == "end" else quoted(self.text[token.start : token.end])

@@ -170,6 +170,7 @@ def _too_long(limit: str, text: str, position: int) -> QueryError:
 
 _STRING = ("string", "Close it with a single quote; a quote inside a string is written twice: 'it''s'.")
 _NAME = ("name", "Close it with a double quote; one inside a name is written twice. Strings stand in single quotes.")
+_IN_NAME = re.compile(r"\w:[^\W\d]")
 _OPENING = {"'": _STRING, "\u2018": _STRING, '"': _NAME, "\u201c": _NAME}
 
 
@@ -188,7 +189,13 @@ def _unexpected(text: str, position: int) -> QueryError:
         hint = "A quote inside a string is written twice: 'it''s'."
     elif text.startswith("::", position):
         hint = "A value is cast by CAST(a.x AS string)."
-    elif character in "$@#:`":
+    elif character in "\u2019\u201d":
+        hint = "Strings stand in straight quotes: 'abc'."
+    elif character == "#":
+        hint = "A comment begins with --."
+    elif character == ":" and not _IN_NAME.search(text, max(0, position - 1), position + 2):
+        hint = "A query has no colons: write A a for a type and its variable, a.x AS x for a value and its name, {2,3}."
+    elif character in "$@:`":
         hint = 'A name of other characters than letters, digits and _ stands in double quotes: "user-id".'
     else:
         hint = ""

@@ -49,6 +49,9 @@ def parse_call(cursor: Cursor, parse: Parse, parse_operand: Parse) -> Expression
     cursor.expect(")", f"after the arguments of {name.value[:20]}", hint=hint)
     cursor.leave()
     function = name.lower
+    if cursor.token.is_symbol("."):
+        hint = foreign_function(function) or f"An attribute stands in the brackets: {name.value[:20]}(a.x)."
+        raise cursor.error("the value of a function has no attributes", cursor.span_from(name.start), hint=hint)
     if len(arguments) > 1:
         function = {"min": "least", "max": "greatest"}.get(function, function)
     return Call(function, tuple(arguments), span=cursor.span_from(name.start))

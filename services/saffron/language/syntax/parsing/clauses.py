@@ -6,7 +6,7 @@ import re
 
 from saffron.carets import quoted
 from saffron.language.syntax.hints import suggestion
-from saffron.language.syntax.lexing.cursor import Cursor
+from saffron.language.syntax.lexing.cursor import RESERVED, Cursor
 from saffron.language.syntax.lexing.tokens import Token
 from saffron.language.syntax.parsing.expressions import parse_expression, parse_key_attribute
 from saffron.language.syntax.parsing.sizes import parse_size
@@ -83,7 +83,24 @@ def parse_name(cursor: Cursor, what: str) -> str:
         raise cursor.error(message, Span(token.start, end))
     while cursor.token.kind != "end" and cursor.token.start < end:
         cursor.advance()
+    _refuse_words_behind(cursor, token, found.group(), what)
     return found.group()
+
+
+def _refuse_words_behind(cursor: Cursor, first: Token, name: str, what: str) -> None:
+    """Raise QueryError for a clause in the place of a name, or a word behind it, as in my query. `first`: its token."""
+    word = cursor.token
+    again = what == "the query" and word.lower == "query"
+    if word.kind == "end" or (is_clause(cursor) and not again):
+        return
+    if name.lower() in CLAUSES:
+        hint = f"A name stands there: {name.upper()} is a clause."
+        raise cursor.error(f"expected the name of {what}, found {quoted(name)}", first, hint=hint)
+    if word.kind != "word" or word.lower in RESERVED:
+        return
+    of_query = f"Write it in one word: {name}_{word.value}."
+    hint = of_query if what == "the query" else "It has no other name: A a names events."
+    raise cursor.error(f"the name of {what} is one word", Span(first.start, word.end), hint=hint)
 
 
 # ---------------------------------------------------------------- WHERE
@@ -204,7 +221,7 @@ def parse_returns(cursor: Cursor) -> Returns:
 def _items(cursor: Cursor) -> list[Item]:
     """The items of one expression of RETURN: one, or several for a.(x, y)."""
     expression = parse_expression(cursor)
-    alias = cursor.expect_attribute("name after AS").value if cursor.accept_word("as") else None
+    alias = _alias(cursor) if cursor.accept_word("as") else None
     span = cursor.span_from(expression.span.start)
     if not isinstance(expression, Key) or cursor.text[expression.span.start] == "[":
         return [Item(expression, alias, span=span)]
@@ -214,6 +231,13 @@ def _items(cursor: Cursor) -> list[Item]:
         Item(Reference(str(part.owner), Index.NONE, part.name, span=part.span), None, span=part.span)
         for part in expression.attributes
     ]
+
+
+def _alias(cursor: Cursor) -> str:
+    """The name of a value, behind AS."""
+    name = cursor.expect_attribute("name after AS")
+    cursor.refuse_other_signs(name, "a name", "-")
+    return name.value
 
 
 def parse_output(cursor: Cursor) -> Output:

@@ -102,7 +102,8 @@ def _refuse_bits(cursor: Cursor, sign: Token, operands: list[Expression]) -> Non
         raise cursor.error(
             f"{cursor.text[sign.start]} is {word}, which joins two conditions",
             span,
-            hint="Bits are joined by functions: bit_and(a.x, 4) = 4.",
+            hint="Bits are joined by functions: bit_and(a.x, 4) = 4."
+            + (" A power is power(a.x, 2)." if cursor.text[sign.start] == "^" else ""),
         )
 
 
@@ -179,13 +180,28 @@ def _hint_of_sign(cursor: Cursor) -> str:
     if not cursor.index:
         return ""
     before = cursor.tokens[cursor.index - 1]
-    return HINTS.get(cursor.text[before.start : cursor.token.end], "")
+    pair = cursor.text[before.start : cursor.token.end]
+    return "An attribute stands behind a dot: a.x." if pair == "->" else HINTS.get(pair) or _hint_of_nothing(cursor)
+
+
+def _hint_of_nothing(cursor: Cursor) -> str:
+    """The hint where a value is missing: something should stand behind the token before the cursor."""
+    before = cursor.tokens[cursor.index - 1] if cursor.index else cursor.token
+    if before.is_symbol(","):
+        return "Leave the comma out, or write a value behind it."
+    if before.kind == "word" or before.is_symbol(*COMPARISONS):
+        example = "x > 1" if cursor.paths else "a.x > 1"
+        return (
+            f"Write a value behind {cursor.text[before.start : before.end].upper()}, as in {example}, or leave it out."
+        )
+    return ""
 
 
 def _parenthesised(cursor: Cursor) -> Expression:
     cursor.enter(cursor.advance())
     inner = parse_expression(cursor)
-    cursor.expect(")", "to close the bracket")
+    hint = "Brackets hold one value: write a.x, b.x without them." if cursor.token.is_symbol(",") else ""
+    cursor.expect(")", "to close the bracket", hint=hint)
     cursor.leave()
     return inner
 
@@ -242,6 +258,8 @@ def _number(cursor: Cursor) -> Expression:
         return Literal(scaled(token.value, UNITS[follower.lower]), span=Span(token.start, follower.end))
     if follower.kind == "word" and follower.lower not in RESERVED and follower.start == token.end:
         hint = f"Units: ms, s, seconds, minutes, hours, days. {unit_suggestion(follower.value)}".rstrip()
+        if follower.value.startswith("_"):
+            hint = "Write a number without _: 1000."
         raise cursor.error(f"unknown unit {quoted(follower.value)}", follower, hint=hint)
     return Literal(value, span=Span(token.start, token.end))
 
@@ -275,7 +293,7 @@ def _word(cursor: Cursor) -> Expression:
         cursor.advance()
         return Literal(token.lower == "true", span=Span(token.start, token.end))
     if token.lower in RESERVED and not follower.is_symbol(".", "["):
-        cursor.fail("expected a value")
+        cursor.fail("expected a value", hint=_hint_of_nothing(cursor))
     if is_case(cursor):
         return parse_case(cursor, parse_expression)
     if is_timestamp(cursor):

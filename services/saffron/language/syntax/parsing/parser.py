@@ -9,15 +9,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from saffron.language.syntax.hints import suggestion
 from saffron.language.syntax.lexing.cursor import Cursor
 from saffron.language.syntax.parsing import clauses
 from saffron.language.syntax.parsing.checks import check_expression, check_expressions
 from saffron.language.syntax.parsing.expressions import parse_expression
+from saffron.language.syntax.parsing.misplaced import hint_of_misplaced
 from saffron.language.syntax.parsing.patterns import parse_pattern
 from saffron.language.syntax.parsing.publish import parse_emit, parse_publish
-from saffron.language.syntax.parsing.sizes import unit_suggestion
-from saffron.language.syntax.sql import COMMAS, HINTS
 from saffron.language.syntax.tree import Expression, Query, Span
 
 _PARTS: dict[str, tuple[tuple[str, ...], Callable[[Cursor], Any]]] = {
@@ -78,28 +76,12 @@ def parse_condition(text: str) -> Expression:
     return expression
 
 
-_WORDS = ("and", "or", "as", "slide", "like", "regexp", "between", "in", "into", "is")
-"""Words inside clauses, of which one may be meant where a clause should begin."""
-_LIKE_A_WORD = 0.75
-"""How similar to a keyword a word must be to be taken for it; names, which stand there too, are often short."""
-
-
-def _of_elsewhere(cursor: Cursor) -> str:
-    """The word or sign at which a reader of another language went wrong: that at the cursor, or EVERY before it."""
-    first = next((at for at, token in enumerate(cursor.tokens) if token.lower == "pattern"), -1) + 1
-    if cursor.tokens[first].lower == "every":
-        return "every"
-    token = cursor.token
-    pair = cursor.text[token.start : cursor.peek().end]
-    return pair if pair in HINTS else cursor.text[token.start : token.end].lower()
-
-
 def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
     """The clause that starts at the cursor. QueryError if none starts there, or if `found` has that clause."""
     token = cursor.token
     clause = "group" if token.lower == "group-by" else token.lower
     if clause not in _PARTS:
-        hint = HINTS.get(_of_elsewhere(cursor)) or _near(cursor, next(reversed(found), ""))
+        hint = hint_of_misplaced(cursor, next(reversed(found), ""))
         cursor.fail(
             "expected a clause" if not found else "expected the next clause, or the end of the query", hint=hint
         )
@@ -107,28 +89,6 @@ def _clause(cursor: Cursor, found: dict[str, Any]) -> str:
         hint = "A file holds one query." if clause in ("query", "pattern") else "Each clause stands once."
         raise cursor.error(f"a second {token.value.upper()}", token, hint=hint)
     return clause
-
-
-def _near(cursor: Cursor, before: str) -> str:
-    """What may be meant by the token at the cursor, where a clause should begin. `before`: the last field of Query that
-    was found, "" at the beginning."""
-    token = cursor.token
-    if token.is_symbol(","):
-        return COMMAS.get(before, "")
-    if token.is_symbol("(") and before == "pattern":
-        return "Write SEQ(A a, B b) for a sequence, A a AND B b for both in any order, A a OR B b for one of them."
-    if cursor.tokens[cursor.index - 1].lower == "interval":
-        return HINTS["interval"]
-    if token.kind != "word":
-        return ""
-    if token.lower in clauses.STRATEGIES:
-        return f"A strategy stands at the beginning of WHERE: WHERE {token.lower} {{ a.x > 1 }}."
-    if before and cursor.tokens[cursor.index - 1].kind == "number" and (unit := unit_suggestion(token.value)):
-        return unit
-    near = suggestion(token.lower, [*clauses.CLAUSES, *_WORDS], likeness=_LIKE_A_WORD)
-    if not before:
-        return f"Clauses: {', '.join(name.upper() for name in _PARTS)}. {near}".rstrip()
-    return near or ("AS names a value: a.x AS name." if before == "returns" else "")
 
 
 def _final_semicolon(cursor: Cursor) -> bool:

@@ -28,6 +28,8 @@ REPEAT_LIMIT = 1000
 """Largest n and m of {n,m}, and largest n of ANY."""
 
 _UNTIL_HINT = "Write it as in A+ a[] UNTIL C c."
+_SEQ_HINT = "Write SEQ(A a, B b); [] stands behind the variable of a list, as in B+ b[]."
+_REPEAT_HINT = "Write {2} for two, {2,} for two or more, {2,4} for two to four."
 _DUE_WORDS = ("for", "every")
 
 IsClause = Callable[[Cursor], bool]
@@ -152,11 +154,11 @@ def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
     start = cursor.advance().start
     if cursor.token.is_symbol(","):
         cursor.fail("expected how often the pattern repeats", hint="Write {0,n} for up to n times.")
-    low = _count(cursor, "how often the pattern repeats")
+    low = _count(cursor, "how often the pattern repeats", _REPEAT_HINT)
     high: int | None = low
     if cursor.accept(","):
         high = None if cursor.token.is_symbol("}") else _count(cursor, "how often the pattern repeats at most")
-    cursor.expect("}", "after the number of repetitions")
+    cursor.expect("}", "after the number of repetitions", hint=_REPEAT_HINT)
     if high is not None and (high < low or high == 0):
         raise cursor.error(
             "the upper bound is too small", cursor.span_from(start), hint="Write {n,m} with n <= m, m > 0."
@@ -164,9 +166,9 @@ def _repeat(cursor: Cursor) -> tuple[int, int | None] | None:
     return low, high
 
 
-def _count(cursor: Cursor, what: str) -> int:
-    """A whole number from 0 to REPEAT_LIMIT, of a repetition or ANY. `what`: for errors."""
-    token, value = cursor.expect_number(what)
+def _count(cursor: Cursor, what: str, hint: str = "") -> int:
+    """A whole number from 0 to REPEAT_LIMIT, of a repetition or ANY. `what` and `hint`: for errors."""
+    token, value = cursor.expect_number(what, hint=hint)
     if not isinstance(value, int) or value > REPEAT_LIMIT:
         raise cursor.error(f"expected a whole number up to {REPEAT_LIMIT}", token)
     return value
@@ -187,7 +189,7 @@ def _primary(cursor: Cursor, is_clause: IsClause) -> Pattern:
 
 def _sequence(cursor: Cursor, start: Token) -> Pattern:
     """SEQ(...) behind its keyword, or (...). Brackets around one pattern are that pattern, else a SEQ."""
-    opening = cursor.expect("(", "after SEQ")
+    opening = cursor.expect("(", "after SEQ", hint=_SEQ_HINT)
     cursor.enter(opening)
     parts = _parts(cursor)
     cursor.expect(")", "or ',' after a component", hint=_hint_of_word(cursor))
@@ -198,9 +200,13 @@ def _sequence(cursor: Cursor, start: Token) -> Pattern:
 
 
 def _hint_of_word(cursor: Cursor) -> str:
-    """The hint for a word that follows a component where a comma or the bracket should."""
-    if cursor.token.lower == "within":
-        return HINTS["within"]
+    """The hint for a word or a sign that follows a component where a comma or the bracket should."""
+    if cursor.token.lower in ("within", "where"):
+        return HINTS[cursor.token.lower]
+    if cursor.token.is_symbol("[", "("):
+        return HINTS["where"]
+    if cursor.token.is_symbol("="):
+        return "A variable stands behind its type: A a."
     if cursor.token.kind != "word" or cursor.token.lower in RESERVED:
         return ""
     if cursor.tokens[cursor.index - 1].lower == "as":
@@ -221,7 +227,8 @@ def _any(cursor: Cursor) -> Pattern:
     start = cursor.advance().start
     cursor.enter(cursor.advance())
     token = cursor.token
-    count = _count(cursor, "how many of the patterns of ANY must occur")
+    hint = "Write ANY(2, A a, B b, C c): how many, then the patterns."
+    count = _count(cursor, "how many of the patterns of ANY must occur", hint)
     if count < 1:
         raise cursor.error("ANY asks for at least one", token)
     cursor.expect(",", "after the number of ANY")
@@ -256,7 +263,7 @@ def _of_several(cursor: Cursor, start: int, pattern: Pattern, is_clause: IsClaus
 
 def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
     """Type [+ | * | ? | {n,m}] [var [[]]], or ANY for Type. `_unit` reads a repetition behind the variable."""
-    name = cursor.expect_name("an event type, SEQ, ANY or '('")
+    name = cursor.expect_name("an event type, SEQ, ANY or '('", hint=_hint_of_sign(cursor))
     cursor.refuse_other_signs(name, "an event type", "-", ".")
     span = Span(name.start, name.end)
     types = {} if name.lower == "any" else {name.value: name.start}
@@ -267,14 +274,24 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
     return event if bounds is None else Repeat(event, *bounds, span=cursor.span_from(span.start))
 
 
+def _hint_of_sign(cursor: Cursor) -> str:
+    """The hint for a sign where a component should begin."""
+    if cursor.token.is_symbol(")"):
+        after_comma = cursor.tokens[cursor.index - 1].is_symbol(",")
+        return "Leave the comma out, or write a component behind it." if after_comma else "Write SEQ(A a, B b)."
+    if cursor.token.is_symbol("*", "+", "?"):
+        return "A repetition stands behind its type: B+ b[]. ANY b is an event of any type."
+    return ""
+
+
 def _has_variable(cursor: Cursor, is_clause: IsClause) -> bool:
     """True if the word at the cursor is the variable of the types before it."""
     return _is_name(cursor, is_clause) and not _begins_until(cursor, is_clause)
 
 
 def _is_name(cursor: Cursor, is_clause: IsClause) -> bool:
-    """True if the word at the cursor is a name: no AND, OR or WITHIN, no clause, no time of a NOT."""
-    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or", "within")
+    """True if the word at the cursor is a name: no AND, OR, WITHIN or WHERE, no clause, no time of a NOT."""
+    is_word = cursor.token.kind == "word" and cursor.token.lower not in ("and", "or", "within", "where")
     return is_word and not is_clause(cursor) and not _begins_due(cursor)
 
 

@@ -82,6 +82,8 @@ def _membership(cursor: Cursor, operand: Expression, parse: Parse) -> Expression
         return value
 
     cursor.expect("(", "after IN", hint="IN takes choices in brackets, or the name of a table of the stream.")
+    if cursor.token.is_symbol(")"):
+        cursor.fail("expected a choice of IN", hint="Write choices in the brackets: a.x IN (1, 2).")
     choices = cursor.separated(choice)
     cursor.expect(")", "after the choices of IN")
     return Membership(operand, tuple(choices), span=cursor.span_from(operand.span.start))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from saffron.language.syntax.lexing.cursor import Cursor
-from saffron.language.syntax.lexing.tokens import Token
+from saffron.language.syntax.lexing.tokens import Token, name_text
 from saffron.language.syntax.paths import BUILT_IN, OF_VARIABLE, parse_path, parse_steps
 from saffron.language.syntax.tree import Expression, Index, Key, KeyAttribute, Next, Reference
 
@@ -112,7 +112,13 @@ def _length(cursor: Cursor, variable: Token) -> Index:
     """The index b.len, where b is the `variable` outside of the brackets."""
     token = cursor.token
     if token.kind != "word" or not cursor.peek().is_symbol(".") or cursor.peek(2).lower != "len":
-        raise cursor.error(f"expected the number of an event, found {cursor.described(token)}", token, hint=FORMS)
+        quoted_name = token.kind == "string" or (token.kind == "word" and not token.lower)
+        hint = (
+            f"An attribute stands behind a dot: {variable.value[:20]}.{name_text(token.value)}."
+            if quoted_name
+            else FORMS
+        )
+        raise cursor.error(f"expected the number of an event, found {cursor.described(token)}", token, hint=hint)
     cursor.advance()
     cursor.advance()
     cursor.advance()
