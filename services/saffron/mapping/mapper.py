@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import orjson
@@ -215,8 +215,10 @@ def _text_of(found: str) -> str:
     if isinstance(found, Number):
         value = number_of_text(found)
         printed = "" if value is None else orjson.dumps(shown(value)).decode()
-        if printed and Decimal(printed) == Decimal(found):
-            return printed
+        try:
+            return printed if printed and Decimal(printed) == Decimal(found) else str(found)
+        except InvalidOperation:  # an exponent beyond those of Decimal
+            return str(found)
     return str(found)
 
 
