@@ -36,8 +36,11 @@ from saffron.schema.numbers import EXACT, LIMIT
 # names that are no text, and values of NumPy, of which orjson loses nanoseconds, and what is no number in an array.
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME
 _HEX = b"\\x"
-_LARGE = b"e+1"
-"""In what orjson writes of a whole float between 10^16 and 2^63: the shortest text, which as JSON is another number."""
+_LARGE = orjson.dumps(1e16)[1:-1]
+"""In what orjson writes of a whole float between 10^16 and 2^63: the shortest text, which as JSON is another number.
+
+It is "e+1", or "e1" of older versions.
+"""
 _MISSING = frozenset(("NaTType", "NAType"))
 _MOST_BITS = 1024
 """An integer of more bits is beyond every float64."""
