@@ -27,6 +27,7 @@ from saffron.schema.schema import COMPUTED_MARK, Kind
 
 LISTS = (tree.Index.BEFORE, tree.Index.THROUGH, tree.Index.ALL)
 """References to a list of events, which an aggregate runs over."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 AGGREGATES = ("count", "sum", "avg", "min", "max", "first", "last", "stddev")
 
 Leaves = Callable[[tree.Expression], Typed]
@@ -282,9 +283,6 @@ def _of_kinds(comparison: tree.Operation, text: str) -> str:
             read = text[other.span.start : other.span.end]
             return f"Write CAST({read} AS number) for the number in a string, or a string in quotes: '{side.value}'."
     return ""
-
-
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
 def _is_time(side: tree.Expression) -> bool:
