@@ -12,10 +12,8 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.decode import prepare_decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.kernels import jit
-from saffron.engine.windows.dead_letters import REASONS, DeadLetter
 from saffron.engine.windows.operator import WindowingOperator
 from saffron.records.status import QueryStatus
-from saffron.runtime.dead_letters.writing import letter_message
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.log import Consumer, Log, TopicPartition
@@ -24,18 +22,17 @@ from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.control_topics import reporter
-from saffron.runtime.streams.places import Place, origin_of
 from saffron.runtime.streams.schema_versions import Announcements
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.stream_formats import Formats, registry_trouble
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send, service_digest
 from saffron.runtime.telemetry.health import Health
-from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, LATE_BY_SILENCE, LATE_EVENTS
 from saffron.runtime.telemetry.metrics import Metrics
 from saffron.windowing.control_follower import ControlFollower
 from saffron.windowing.ended_queries import SERVICE, EndedQueries
 from saffron.windowing.hop import BlockLimits, Sinks, WindowingHop
 from saffron.windowing.idle_sources import IdleBound, IdleSources
+from saffron.windowing.letter_writer import LetterWriter
 from saffron.windowing.members import Members
 from saffron.windowing.routing.router import Router
 from saffron.windowing.silence import Silence, SilentStream
@@ -46,8 +43,6 @@ _CONTROL_MS = 20
 _ROUTED_WAIT = 0.01
 """Seconds. Sources of routed streams are looked at between the waits for others."""
 _FLUSH_SECONDS = 10.0
-_LATE = {"late": LATE_EVENTS, "late-by-silence": LATE_BY_SILENCE}
-"""Counters of events that are too late, by the reason of their dead letters."""
 
 
 class WindowingService:
@@ -87,8 +82,7 @@ class WindowingService:
         self._router = Router(log, settings, metrics, self._control, self._formats, background)
         self._sources: tuple[str, ...] = ()
         self._sources_version = -1
-        self._letters = log.partitions(self._topics.dead_letters) or 1
-        self._letters_counted: dict[tuple[TopicPartition, str], int] = {}
+        self._letters = LetterWriter(log, self._topics.dead_letters, metrics)
         self.shell = InnerHop(
             log,
             settings.group("windowing"),
@@ -103,8 +97,6 @@ class WindowingService:
         self._steady_ms = steady_ms
         self._silence = Silence(log, self.shell, self._router, background)
         self._silent_streams: tuple[SilentStream, ...] = ()
-        for reason in REASONS:  # a counter that begins at 1 shows no increase
-            metrics.add(DEAD_LETTERS, 0, reason)
         self._windowing_metrics = WindowingMetrics(metrics, self.shell, settings.group("windowing"))
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 
@@ -130,6 +122,7 @@ class WindowingService:
         self.shell.close()
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
+        self._letters.close()
         self._control.close()
         if self._members is not None:
             self._members.close()
@@ -169,7 +162,9 @@ class WindowingService:
         )
         self._statuses.forget(stream, where.partition)
         sinks = Sinks(
-            letters=lambda topic, letters: self._send_letters(where, topic, letters),
+            letters=lambda topic, letters: self._letters.write(
+                self._control.stream_at(where.topic), where, topic, letters
+            ),
             report_status=lambda name, version, state, reason, position, schema=None: self._statuses.report(
                 QueryStatus(name, version, SERVICE, stream, where.partition, state, reason, position, schema)
             ),
@@ -202,36 +197,6 @@ class WindowingService:
         self._windowing_metrics.sent(where, block, now_ms)
 
     # ------------------------------------------------------------ inside
-
-    def _send_letters(self, where: TopicPartition, topic: str, letters: list[DeadLetter]) -> None:
-        """Sends dead letters and waits for the acknowledgement, before the block that passes their records is
-        written. `topic`: id of the input topic.
-
-        A chain that starts anew sends those again that no block has passed. They are counted the first time.
-        """
-        record = self._control.stream_at(where.topic)
-        stream = "" if record.definition is None else record.name
-        for letter in letters:
-            place = Place(where.topic, where.partition, letter.offset)
-            if stream:
-                place = origin_of(letter.value) or place
-            message = letter_message(
-                self._topics.dead_letters,
-                self._letters,
-                place,
-                letter.timestamp,
-                letter.reason,
-                letter.detail,
-                letter.value,
-                stream,
-            )
-            self._producer.send(message.topic, message.partition, message.value, key=message.key)
-            if letter.offset >= self._letters_counted.get((where, topic), 0):
-                self._letters_counted[where, topic] = letter.offset + 1
-                self._metrics.add(DEAD_LETTERS, 1, letter.reason)
-                if letter.reason in _LATE:
-                    self._metrics.add(_LATE[letter.reason], 1, record.name, str(where.partition))
-        self._producer.flush(_FLUSH_SECONDS)
 
     def _pass_time(self, now_ms: int, at: int) -> None:
         """Advances the event time of silent partitions, and of silent streams. `at`: on the clock that nobody sets."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from saffron.errors import DeniedError
@@ -155,3 +156,34 @@ def test_results_whose_topic_is_gone_wait_and_come_once_it_is_there(tmp_path: Pa
     assert living.pairs() == ["x", "y"], "those before went with the topic"
     assert living.troubles("matcher") == []
     assert not any("ended" in one for one in living.world.history)
+
+
+@pytest.mark.parametrize("how", ["gone", "denied", "for small messages only"])
+def test_dead_letters_that_cannot_be_written_hold_up_their_partition_alone(tmp_path: Path, how: str) -> None:
+    living = Living(tmp_path)
+    letters, topic = TOPICS.dead_letters, f"t.{OTHER}"
+    as_made = living.broker.configs[letters]
+    if how == "gone":
+        living.broker.delete(letters)
+    elif how == "denied":
+        living.broker.unwritable.add(letters)
+    else:
+        living.broker.configs[letters] = {**as_made, **SMALL}
+    living.producer.send(topic, 0, b"{broken", timestamp=living.world.now)
+    living.send("AB", "x", topic=topic)
+    living.settle(300)
+    living.send("AB", "well")
+    living.settle(300)
+    assert (living.pairs(), living.pairs(OTHER)) == (["well"], [])
+    (trouble,) = living.troubles("windowing")
+    assert letters in trouble
+    if how == "gone":
+        living.world.topics(*(one for one in topic_specs("t.", 1) if one.name == letters))
+    living.broker.configs[letters] = as_made
+    living.broker.unwritable.clear()
+    living.settle(700)
+    assert living.pairs(OTHER) == ["x"]
+    assert living.troubles("windowing") == []
+    assert not any("ended" in one for one in living.world.history)
+    (letter,) = living.world.read(letters, 0, committed_only=True)
+    assert orjson.loads(letter.value or b"")["reason"] == "not-json"
