@@ -173,6 +173,22 @@ def test_messages_that_are_all_refused_say_why_no_query_fits(tmp_path: Path) -> 
         saffron.replay(LINES, {"t": tmp_path / "t.ndjson"}, stream=tmp_path / "s.yaml").counts()
 
 
+def test_a_table_of_which_no_row_is_one_says_why_no_query_fits(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(
+        "stream: s\nsources:\n- topic: t\n  ts: {field: at, format: epoch_ms}\n"
+        "tables:\n- {name: who, file: who.csv, key: id}\nadd:\n  tier: {table: who, key: id, take: tier}\n",
+        "utf-8",
+    )
+    (tmp_path / "who.csv").write_text("ident,tier\na,gold\n", "utf-8")
+    (tmp_path / "t.ndjson").write_bytes(b'{"id":"a","at":1}\n')
+    query = "FROM s PATTERN t a WHERE a.tier = 'gold' WITHIN 1 ms"
+    with pytest.raises(QueryError, match="unknown attribute 'tier'") as raised:
+        saffron.replay(query, {"t": tmp_path / "t.ndjson"}, stream=tmp_path / "s.yaml").counts()
+    assert "table who: rows that were left out: 1; the first is who.csv, line 2: its key is missing" in str(
+        raised.value
+    )
+
+
 @pytest.mark.parametrize("number", ["1e999", "-1e400", "123456789012345678901"])
 @pytest.mark.parametrize("where", ["n", "inner", "array", "id", "row"])
 def test_a_number_that_is_no_value_costs_that_value_alone(tmp_path: Path, number: str, where: str) -> None:

@@ -31,7 +31,7 @@ from tests.unit.engine.trends import language
 from tests.unit.engine.trends.test_random_language import check
 from tests.unit.engine.uncertain import streams as imprecise
 
-VARIANTS, STREAMS = 5, 2
+VARIANTS, STREAMS = 10, 2
 """Queries of one kernel, and streams for each."""
 
 _SIZE = re.compile(r"(?<=WITHIN )\d+|(?<=SLIDE )\d+")

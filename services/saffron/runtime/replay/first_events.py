@@ -10,6 +10,7 @@ from saffron.engine.events.decoding.infer import INFER_EVENTS
 from saffron.engine.events.raw import RawBatch
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.runtime.replay.merged_stream import InnerFiles, MergedMessages
+from saffron.runtime.streams.whole_tables import table_notices
 from saffron.schema.schema import Schema
 
 _INFERRED = (
@@ -47,7 +48,10 @@ def explained(
     if error.stage != "schema" or schema.given:
         return error
     if merged is not None:
-        return error if schema.types else _without_events(error, merged)
+        if not schema.types:
+            return _without_events(error, merged)
+        left_out = list(table_notices(merged.tables, {})) if error.unknown else []
+        return _hinted(error, "\n".join(filter(None, [error.hint, *left_out]))) if left_out else error
     records = min(sum(map(len, head)), INFER_EVENTS)
     if not schema.types and (bad := next(_bad_records(head), None)) is not None:
         return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}")
