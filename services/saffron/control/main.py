@@ -29,9 +29,11 @@ from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.rights import require_joinable, require_readable
 from saffron.runtime.log.security.security import security_of
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.listening import require_safe
 from saffron.runtime.process.own_modules import import_modules
+from saffron.runtime.streams.control_watch import ControlWatch
 from saffron.runtime.telemetry.health import Health, HealthServer
 from saffron.runtime.telemetry.metrics import Metrics
 
@@ -94,7 +96,8 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
                 started = asyncio.create_task(feed.start())
                 try:
                     check = functools.partial(require_joinable, log, settings.group("control.rights"), topics.queries)
-                    return await _watch(feed, started, health, stop, check)
+                    watch = ControlWatch(log, topics)
+                    return await _watch(feed, started, health, stop, check, lambda: watch.step(wall_ms()))
                 finally:
                     started.cancel()
                     await asyncio.to_thread(tail.close)
@@ -103,18 +106,24 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
 
 
 async def _watch(
-    feed: Feed, started: asyncio.Task[None], health: Health, stop: asyncio.Event, check: Callable[[], None]
+    feed: Feed,
+    started: asyncio.Task[None],
+    health: Health,
+    stop: asyncio.Event,
+    check: Callable[[], None],
+    require_same: Callable[[], None],
 ) -> int:
     """Report life and readiness; ready once the tables hold the topics' records. Returns the exit status.
 
     `check`: raises LogError with the reason why the tables do not fill. Faust waits silently for a right that its group
-    lacks.
+    lacks. `require_same`: raises LogError if a topic was made anew.
     """
     checked_at = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     health.waiting("tables", "reading queries, streams and models from the beginning")
     health.done("start")
     while not stop.is_set():
         health.beat()
+        await asyncio.to_thread(require_same)
         if started.done():
             started.result()
             health.done("tables")

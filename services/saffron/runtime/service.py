@@ -14,9 +14,11 @@ from saffron.errors import GapError, LogError, SaffronError
 from saffron.runtime.log import Log
 from saffron.runtime.log.kafka.consumer import Waiting
 from saffron.runtime.log.kafka.kafka_log import connect
+from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.clock_watch import ClockWatch, wall_ms
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.own_modules import import_modules
+from saffron.runtime.streams.control_watch import ControlWatch
 from saffron.runtime.telemetry.health import Health, HealthServer
 from saffron.runtime.telemetry.metric_names import BUSY, RESTARTS
 from saffron.runtime.telemetry.metrics import Metrics
@@ -45,8 +47,8 @@ Make = Callable[[Log, Settings, Metrics, Health], Service]
 def run(name: str, settings: Settings, make: Make) -> int:
     """Runs a service until SIGTERM or SIGINT. Exit status: 0 when stopped; 1 after an error that a retry cannot fix.
 
-    After a log error (no broker, topics missing) the service is created again until it works; /readyz gives the reason.
-    It is created again, too, when the wall clock was set.
+    After a log error (no broker, topics missing, a control topic made anew) the service is created again until it
+    works; /readyz gives the reason. It is created again, too, when the wall clock was set.
     """
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     import_modules(settings.aggregates)
@@ -59,7 +61,8 @@ def run(name: str, settings: Settings, make: Make) -> int:
         while not stop.requested:
             log = connect(settings)
             try:
-                set_by = _serve(make(log, settings, metrics, health), log.waiting, health, metrics, stop, ClockWatch())
+                service, control = make(log, settings, metrics, health), ControlWatch(log, Topics(settings.prefix))
+                set_by = _serve(service, log.waiting, health, metrics, stop, ClockWatch(), control.step)
                 again = f"the clock was set by {set_by / 1000:+,.0f} s" if set_by else ""
             except GapError:
                 raise
@@ -81,8 +84,19 @@ def run(name: str, settings: Settings, make: Make) -> int:
     return 0
 
 
-def _serve(service: Service, waiting: Waiting, health: Health, metrics: Metrics, stop: _Stop, clock: ClockWatch) -> int:
-    """Steps the service until a stop is requested or the clock was set; returns by how many ms."""
+def _serve(
+    service: Service,
+    waiting: Waiting,
+    health: Health,
+    metrics: Metrics,
+    stop: _Stop,
+    clock: ClockWatch,
+    check: Callable[[int], None],
+) -> int:
+    """Steps the service until a stop is requested or the clock was set; returns by how many ms.
+
+    `check`: called in each step with the time (ms); raises the LogError for which the service must begin anew.
+    """
     health.done("log")
     # Objects of the start-up (Numba alone: some hundred thousand) live as long as the process. A full collection
     # that walks it holds results up for more than a tenth of a second.
@@ -94,6 +108,7 @@ def _serve(service: Service, waiting: Waiting, health: Health, metrics: Metrics,
     while not stop.requested and not (set_by := clock.set_by()):
         started = time.monotonic()
         idle_wait = _IDLE_WAIT if started - moved_at < _QUIET_SECONDS else _QUIET_WAIT
+        check(wall_ms())
         moved = service.step(wall_ms(), 0.0 if moved else idle_wait)
         ended = time.monotonic()
         if moved:

@@ -224,7 +224,8 @@ def test_the_frame_of_a_service_measures_how_busy_it_is(monkeypatch: pytest.Monk
     service = SimpleNamespace(step=step, close=lambda now_ms: None)
     monkeypatch.setattr(time, "monotonic", lambda: next(times) / 4)
     metrics = Metrics()
-    frame._serve(service, waiting, Health("test", clock=lambda: 0.0), metrics, cast("Any", stop), ClockWatch())
+    health = Health("test", clock=lambda: 0.0)
+    frame._serve(service, waiting, health, metrics, cast("Any", stop), ClockWatch(), lambda now_ms: None)
     assert filled(metrics) == FILLED["frame"]
     assert metrics.value(BUSY) == pytest.approx(0.25)
 

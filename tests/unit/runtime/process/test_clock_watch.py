@@ -72,7 +72,13 @@ def test_a_service_ends_in_order_then() -> None:
     service = Steps(clocks)
     assert (
         _serve(
-            service, Waiting(), Health("test"), Metrics(), cast("Any", SimpleNamespace(requested=False)), clocks.watch()
+            service,
+            Waiting(),
+            Health("test"),
+            Metrics(),
+            cast("Any", SimpleNamespace(requested=False)),
+            clocks.watch(),
+            lambda now_ms: None,
         )
         == -HOUR
     )

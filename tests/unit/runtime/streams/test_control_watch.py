@@ -1,0 +1,34 @@
+"""A control topic that was deleted and made again is read from its first record: the process begins anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from saffron.errors import LogError
+from saffron.runtime.log.topics import Topics, topic_specs
+from saffron.runtime.streams.control_watch import ControlWatch
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
+
+TOPICS = Topics("t.")
+
+
+@pytest.mark.parametrize("topic", [TOPICS.streams, TOPICS.queries, TOPICS.query_status, TOPICS.models])
+def test_a_topic_made_anew_is_an_error_once_it_is_there_again(topic: str) -> None:
+    broker = MemoryBroker(lambda: 0)
+    specs = {one.name: one for one in topic_specs("t.", 1)}
+    for spec in specs.values():
+        broker.create(spec)
+    watch = ControlWatch(MemoryLog(broker), TOPICS)
+    steps(watch, 0)
+    broker.delete(topic)
+    steps(watch, 10_000)
+    broker.create(specs[topic])
+    with pytest.raises(LogError, match=f"made anew, and read again from the first record: {topic}$"):
+        steps(watch, 20_000)
+    ControlWatch(MemoryLog(broker), TOPICS).step(30_000)
+
+
+def steps(watch: ControlWatch, begin: int) -> None:
+    for now in range(begin, begin + 6_000, 50):
+        watch.step(now)
