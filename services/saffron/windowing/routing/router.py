@@ -188,6 +188,13 @@ class Router:
 
     def _obstacle(self, record: StreamRecord, topics: Sequence[str]) -> str:
         """Why a stream's source, or one of these topics, cannot be used, and how to end that; "" if all can."""
+        reads = () if record.definition is None else record.definition.numbers
+        if (owner := self._control.sources.get(record.topic)) != record.name or record.topic in reads:
+            of = "one of its own sources" if owner == record.name else f"stream {owner}'s"
+            return (
+                f"stream {record.name} would write topic {record.topic}, which is {of}: "
+                f"saffron stream remove {record.name}"
+            )
         if record.source is not None and record.source not in self._control.streams:
             return (
                 f"stream {record.name} is made from stream {record.source!r}, which is not there (any more): "

@@ -57,8 +57,8 @@ class Living:
     def make_topic(self, name: str, partitions: int) -> None:
         self.broker.create(topic_files()["events"].spec(name, partitions))
 
-    def put(self, topic: str, key: str, row: dict[str, Any]) -> None:
-        self.producer.send(topic, 0, orjson.dumps(row), key=key.encode())
+    def put(self, topic: str, key: str, row: dict[str, Any] | None) -> None:
+        self.producer.send(topic, 0, None if row is None else orjson.dumps(row), key=key.encode())
         self.producer.flush(1)
 
     def stream(self, name: str, topic: str, **more: Any) -> None:

@@ -187,3 +187,20 @@ def test_dead_letters_that_cannot_be_written_hold_up_their_partition_alone(tmp_p
     assert not any("ended" in one for one in living.world.history)
     (letter,) = living.world.read(letters, 0, committed_only=True)
     assert orjson.loads(letter.value or b"")["reason"] == "not-json"
+
+
+@pytest.mark.parametrize("topic", [TOPICS.events, f"t.{OTHER}"])
+def test_a_stream_that_would_write_the_topic_of_another_one_writes_nothing(tmp_path: Path, topic: str) -> None:
+    """The command refuses such a stream; a record may say it all the same. Of its own source it would make no end."""
+    living = Living(tmp_path)
+    living.stream("loop", topic, **{"from": "events"})
+    living.send("AB", "x", "y")
+    living.settle(300)
+    assert len(living.broker.topics[topic][0].entries) == (4 if topic == TOPICS.events else 0)
+    (trouble,) = living.troubles("windowing")
+    assert trouble.startswith(f"stream loop would write topic {topic}, which is stream ")
+    living.others_go_on()
+    living.put(TOPICS.streams, "loop", None)
+    living.settle()
+    assert living.pairs() == ["x", "y"]
+    assert living.troubles("windowing") == []
