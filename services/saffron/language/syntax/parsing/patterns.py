@@ -265,6 +265,7 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
     """Type [+ | * | ? | {n,m}] [var [[]]], or ANY for Type. `_unit` reads a repetition behind the variable."""
     name = cursor.expect_name("an event type, SEQ, ANY or '('", hint=_hint_of_sign(cursor))
     cursor.refuse_other_signs(name, "an event type", "-", ".")
+    _refuse_every(cursor, name, is_clause)
     span = Span(name.start, name.end)
     types = {} if name.lower == "any" else {name.value: name.start}
     bounds = _repeat(cursor)
@@ -272,6 +273,19 @@ def _event(cursor: Cursor, is_clause: IsClause) -> Pattern:
         return _bound(cursor, types, bounds, span.start)
     event = Event(tuple(types), None, starts=tuple(types.values()), span=span)
     return event if bounds is None else Repeat(event, *bounds, span=cursor.span_from(span.start))
+
+
+def _refuse_every(cursor: Cursor, name: Token, is_clause: IsClause) -> None:
+    """Raise QueryError if `name`, just taken as a type, is the EVERY of other languages: in front of A a or (."""
+    if name.lower != "every":
+        return
+    is_event = cursor.token.is_symbol("(")
+    if _is_name(cursor, is_clause):
+        cursor.index += 1
+        is_event = _is_name(cursor, is_clause)
+        cursor.index -= 1
+    if is_event:
+        raise cursor.error("there is no EVERY in front of an event", name, hint=HINTS["every"])
 
 
 def _hint_of_sign(cursor: Cursor) -> str:
