@@ -82,8 +82,9 @@ type alone. "worse" is by how many points `auto` misses more than the better of 
 - `r-quiet`, `r-turns` and `r-shift` change after the training.
 - On `r-payments`, `r-logins` and `r-machines` nothing was tuned.
 - "seeds" is the number of runs. A row runs again until its interval lies on one side of 3 points. On real data all
-  runs use the same data set. On generated streams each run has another one, and a row gets five runs at least.
-- `+-` is half of the 95 % interval: over more than two seeds, else over matches that are lost together.
+  runs use the same data set. On generated streams each run has another one, and a row gets five runs at least when it
+  is made today.
+- `+-` is half of the 95 % interval: over more than two seeds (Student's t), else over matches that are lost together.
 
 ```
 .venv/bin/saffron experiment robustness --seeds 30 --json docs/experiments/robustness.json

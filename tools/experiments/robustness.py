@@ -18,6 +18,7 @@ from bench.shared.table import report, write
 from experiments import usage
 from experiments.catalogue import EVEN, EXPERIMENTS, SHARES, Experiment
 from experiments.virtual import Done, Task, run_all
+from scipy.stats import t
 
 from saffron.cli import console
 from saffron.cli.progress import bar
@@ -26,7 +27,7 @@ from saffron.language.cost.shedders import AUTO
 ROBUSTNESS = "robustness"
 """The name of the experiment."""
 _SURE = 1.96
-"""Standard errors of the mean of seeds, for 95 %."""
+"""Standard errors of a mean for 95 %, where the error itself is known well."""
 BY_TRAINING = "train"
 """The variable of experiments whose points are shares of training."""
 ALLOWED = 3.0
@@ -99,16 +100,17 @@ def _rows(done: Mapping[Place, Sequence[Done]]) -> list[dict[str, Any]]:
 def row_of(done: Sequence[Done]) -> dict[str, Any]:
     """The row of one point and share: means over its seeds.
 
-    `+-`: half of the 95 % interval of the difference. It is estimated over seeds, or, if there are few, from clumps of
-    results.
+    `+-`: half of the 95 % interval of the difference. It is estimated over seeds (by Student's t, for an error over few
+    seeds is itself uncertain), or, if there are one or two, from clumps of results.
     """
     task = done[0].task
     missed = {name: [100 * one.found[name].missed for one in done] for name in task.shedders}
     best = min(EVEN, key=lambda name: statistics.fmean(missed[name]))
     worse = [auto - even for auto, even in zip(missed[AUTO], missed[best], strict=True)]
     error = 100 * sqrt(statistics.fmean(one.found[AUTO].error ** 2 + one.found[best].error ** 2 for one in done))
+    half = _SURE * error
     if len(done) > 2:
-        error = statistics.stdev(worse) / sqrt(len(done))
+        half = float(t.ppf(0.975, len(done) - 1)) * statistics.stdev(worse) / sqrt(len(done))
     return {
         "experiment": task.name,
         "value": task.value,
@@ -117,7 +119,7 @@ def row_of(done: Sequence[Done]) -> dict[str, Any]:
         "auto missed %": statistics.fmean(missed[AUTO]),
         **{f"{name} missed %": statistics.fmean(missed[name]) for name in EVEN},
         "worse, points": statistics.fmean(worse),
-        "+-": _SURE * error,
+        "+-": half,
     }
 
 
