@@ -25,6 +25,7 @@ from saffron.control.tail import Tail
 from saffron.errors import LogError, SettingsError
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.log import Log
+from saffron.runtime.log.control_watch import ControlWatch
 from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.rights import require_joinable, require_readable
 from saffron.runtime.log.security.security import security_of
@@ -33,7 +34,6 @@ from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.listening import require_safe
 from saffron.runtime.process.own_modules import import_modules
-from saffron.runtime.streams.control_watch import ControlWatch
 from saffron.runtime.telemetry.health import Health, HealthServer
 from saffron.runtime.telemetry.metrics import Metrics
 

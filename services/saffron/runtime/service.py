@@ -12,13 +12,13 @@ from typing import Protocol
 
 from saffron.errors import GapError, LogError, SaffronError
 from saffron.runtime.log import Log
+from saffron.runtime.log.control_watch import ControlWatch
 from saffron.runtime.log.kafka.consumer import Waiting
 from saffron.runtime.log.kafka.kafka_log import connect
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.clock_watch import ClockWatch, wall_ms
 from saffron.runtime.process.config import Settings
 from saffron.runtime.process.own_modules import import_modules
-from saffron.runtime.streams.control_watch import ControlWatch
 from saffron.runtime.telemetry.health import Health, HealthServer
 from saffron.runtime.telemetry.metric_names import BUSY, RESTARTS
 from saffron.runtime.telemetry.metrics import Metrics

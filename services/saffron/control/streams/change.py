@@ -99,7 +99,7 @@ def check_values(change: StreamChange) -> None:
         if (getattr(change, bound) or 0) > MOST:
             raise Refused(400, bound, f'"{bound}" is at most 2^53 ms, and is {getattr(change, bound)}')
     if change.partitions is not None and not 1 <= change.partitions <= MAX_PARTITIONS:
-        raise Refused(400, "partitions", f"a topic has 1 to {MAX_PARTITIONS:,} partitions, not {change.partitions}")
+        raise Refused(400, "partitions", f'"partitions" is from 1 to {MAX_PARTITIONS:,}, and is {change.partitions}')
     if change.format is not None:
         _check_format(change.format, change.registry)
     if change.registry is not None:

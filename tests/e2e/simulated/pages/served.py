@@ -37,9 +37,9 @@ SHED = {"why": "shed", "share": 0.125, "keep": 1200, "estimated": ESTIMATED}
 
 @asynccontextmanager
 async def serving(world: World, token: str = "") -> AsyncIterator[str]:
-    """The service's API over the system's log; its address."""
+    """The service's API over the system's log; its address. What services measured is `overload` alone."""
     log, tables, health = MemoryLog(world.broker), Tables(TOPICS, 1000), Health("control")
-    for topic in tables.topics:
+    for topic in set(tables.topics) - {TOPICS.health}:
         for record in world.read(topic, 0, committed_only=False):
             tables.apply(topic, record.key, record.value, record.timestamp)
     for second in reversed(range(30)):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from saffron.errors import LogError
+from saffron.runtime.log.control_watch import ControlWatch
 from saffron.runtime.log.topics import Topics, topic_specs
-from saffron.runtime.streams.control_watch import ControlWatch
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
 
