@@ -98,7 +98,7 @@ class ResultChain(TransactionalChain):
         return frozenset() if self.operator is None else self.operator.failed
 
     @property
-    def _catching_up(self) -> bool:
+    def catching_up(self) -> bool:
         """True if the log is ahead of this chain, so that the committed place must not be replaced yet."""
         begun = self._place.index > 0 or self._place.observed_until > self._place.offset
         return self.replaying or (self.position == self._place.offset and begun)
@@ -107,7 +107,7 @@ class ResultChain(TransactionalChain):
         waited = now_ms - self._committed_at
         if self._transactions.is_open:
             return max(self._limits.commit_ms - waited, self._commit_pacing.remaining_ms(now_ms))
-        if self.operator is None or self._catching_up or self._place.is_between(self.position):
+        if self.operator is None or self.catching_up or self._place.is_between(self.position):
             return self._limits.position_ms
         return self._limits.position_ms - waited
 
@@ -254,7 +254,7 @@ class ResultChain(TransactionalChain):
         If only the position has moved, a transaction is begun for it. Later work assumes that the commit succeeds, and
         is dropped if it fails.
         """
-        if self._catching_up and not self._transactions.is_open:
+        if self.catching_up and not self._transactions.is_open:
             return
         failed_queries = self._blocks.failed
         observed_until = self.position if observe else self._place.observed_until

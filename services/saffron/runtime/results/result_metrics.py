@@ -59,7 +59,7 @@ class ResultMetrics:
             {
                 where: {*numbers["partial_matches"], *chain.operator.failed}
                 for where, chain in self._shell.chains.items()
-                if chain.operator is not None and (numbers := told[where]) is not None
+                if chain.operator is not None and not chain.catching_up and (numbers := told[where]) is not None
             }
         )
         for where, chain in self._shell.chains.items():

@@ -15,8 +15,11 @@ class GoneQueries:
         self._standing: dict[Hashable, frozenset[str]] = {}
 
     def forget(self, standing: Mapping[Hashable, Collection[str]]) -> None:
-        """Forget what is gone since the last call. `standing`: the queries of each chain."""
+        """Forget what is gone since the last call. `standing`: the queries of each chain that is up to date.
+
+        One that replays its past is left out: queries that were added later are not in force there yet.
+        """
         for chain, before in self._standing.items():
             for query in before.difference(standing.get(chain, before)):
                 self._metrics.forget("query", query)
-        self._standing = {chain: frozenset(queries) for chain, queries in standing.items()}
+        self._standing |= {chain: frozenset(queries) for chain, queries in standing.items()}
