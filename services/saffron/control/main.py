@@ -96,7 +96,7 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
                 started = asyncio.create_task(feed.start())
                 try:
                     check = functools.partial(require_joinable, log, settings.group("control.rights"), topics.queries)
-                    watch = ControlWatch(log, topics)
+                    watch = ControlWatch(log, topics, "control")
                     return await _watch(feed, started, health, stop, check, lambda: watch.step(wall_ms()))
                 finally:
                     started.cancel()

@@ -5,20 +5,32 @@ Their followers would read on at the old offset, and never see the first records
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+
 from saffron.errors import LogError
 from saffron.runtime.log import Log
 from saffron.runtime.log.topic_watch import TopicWatch
 from saffron.runtime.log.topics import Topics
 
 _EVERY_MS = 5_000
+_ENGINE = attrgetter("streams", "queries", "query_status")
+FOLLOWED: Mapping[str, Callable[[Topics], tuple[str, ...]]] = {
+    "windowing": attrgetter("streams", "queries", "query_status", "health"),
+    "shedder": attrgetter("streams", "models", "load"),
+    "matcher": _ENGINE,
+    "greta": _ENGINE,
+    "control": attrgetter("streams", "queries", "query_status", "models", "load", "health"),
+}
+"""Service -> the topics that it reads whole, from the first record; it has the right to read them, and no others."""
 
 
 class ControlWatch:
-    """The topics that services follow from the first record, checked every five seconds."""
+    """The topics that a service follows, checked every five seconds."""
 
-    def __init__(self, log: Log, topics: Topics) -> None:
+    def __init__(self, log: Log, topics: Topics, service: str) -> None:
         self._watch = TopicWatch(log, _EVERY_MS)
-        self._topics = (topics.streams, topics.queries, topics.query_status, topics.models, topics.load, topics.health)
+        self._topics = FOLLOWED[service](topics)
 
     def step(self, now_ms: int) -> None:
         """LogError: a topic is a new one, so that the process must begin anew with it."""

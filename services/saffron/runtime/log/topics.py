@@ -23,6 +23,7 @@ class TopicFile:
 
     topic: str
     producers: tuple[str, ...]
+    consumers: tuple[str, ...]
     partitions: int | None
     config: Mapping[str, str]
 
@@ -128,6 +129,7 @@ def _read(path: Path) -> TopicFile:
     return TopicFile(
         topic=raw["topic"],
         producers=tuple(raw["producers"]),
+        consumers=tuple(raw["consumers"]),
         partitions=None if partitions == "stream" else int(partitions),
         config={name: str(value) for name, value in raw["config"].items()},
     )
