@@ -112,6 +112,7 @@ def _serve(
         started = time.monotonic()
         idle_wait = _IDLE_WAIT if started - moved_at < _QUIET_SECONDS else _QUIET_WAIT
         check(wall_ms())
+        health.beat()  # where no broker answers, the check alone takes ten seconds
         moved = service.step(wall_ms(), 0.0 if moved else idle_wait)
         ended = time.monotonic()
         if moved:
