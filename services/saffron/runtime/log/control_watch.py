@@ -29,10 +29,14 @@ class ControlWatch:
     """The topics that a service follows, checked every five seconds."""
 
     def __init__(self, log: Log, topics: Topics, service: str) -> None:
-        self._watch = TopicWatch(log, _EVERY_MS)
+        self._watch = TopicWatch(log)
         self._topics = FOLLOWED[service](topics)
+        self._checked = -_EVERY_MS
 
     def step(self, now_ms: int) -> None:
         """LogError: a topic is a new one, so that the process must begin anew with it."""
+        if 0 <= now_ms - self._checked < _EVERY_MS:
+            return
+        self._checked = now_ms
         if changed := self._watch.step(now_ms, self._topics):
             raise LogError(f"made anew, and read again from the first record: {', '.join(changed)}")
