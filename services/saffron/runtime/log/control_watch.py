@@ -13,7 +13,7 @@ from saffron.runtime.log import Log
 from saffron.runtime.log.topic_watch import TopicWatch
 from saffron.runtime.log.topics import Topics
 
-_EVERY_MS = 5_000
+_EVERY_MS = 10_000
 _ENGINE = attrgetter("streams", "queries", "query_status")
 FOLLOWED: Mapping[str, Callable[[Topics], tuple[str, ...]]] = {
     "windowing": attrgetter("streams", "queries", "query_status", "health"),
@@ -26,7 +26,7 @@ FOLLOWED: Mapping[str, Callable[[Topics], tuple[str, ...]]] = {
 
 
 class ControlWatch:
-    """The topics that a service follows, checked every five seconds."""
+    """The topics that a service follows, checked every ten seconds."""
 
     def __init__(self, log: Log, topics: Topics, service: str) -> None:
         self._watch = TopicWatch(log)

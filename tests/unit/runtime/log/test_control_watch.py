@@ -22,11 +22,11 @@ def test_a_topic_made_anew_is_an_error_once_it_is_there_again(topic: str) -> Non
     watch = ControlWatch(MemoryLog(broker), TOPICS, "control")
     steps(watch, 0)
     broker.delete(topic)
-    steps(watch, 10_000)
+    steps(watch, 20_000)
     broker.create(specs[topic])
     with pytest.raises(LogError, match=f"made anew, and read again from the first record: {topic}$"):
-        steps(watch, 20_000)
-    ControlWatch(MemoryLog(broker), TOPICS, "control").step(30_000)
+        steps(watch, 40_000)
+    ControlWatch(MemoryLog(broker), TOPICS, "control").step(60_000)
 
 
 def test_a_service_looks_at_what_it_may_read() -> None:
@@ -38,5 +38,5 @@ def test_a_service_looks_at_what_it_may_read() -> None:
 
 
 def steps(watch: ControlWatch, begin: int) -> None:
-    for now in range(begin, begin + 6_000, 50):
+    for now in range(begin, begin + 12_000, 50):
         watch.step(now)
