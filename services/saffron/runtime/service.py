@@ -61,10 +61,8 @@ def run(name: str, settings: Settings, make: Make) -> int:
         while not stop.requested:
             log = connect(settings)
             try:
-                service, control = (
-                    make(log, settings, metrics, health),
-                    ControlWatch(log, Topics(settings.prefix), name),
-                )
+                control = ControlWatch(log, Topics(settings.prefix), name)
+                service = make(log, settings, metrics, health)
                 set_by = _serve(service, log.waiting, health, metrics, stop, ClockWatch(), control.step)
                 again = f"the clock was set by {set_by / 1000:+,.0f} s" if set_by else ""
             except GapError:

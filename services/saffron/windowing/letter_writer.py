@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from saffron.engine.windows.dead_letters import REASONS, DeadLetter
-from saffron.errors import CREATE_ANEW, LogError, StreamError, UnwritableError
+from saffron.errors import LogError, StreamError, UnwritableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.writing import letter_message
 from saffron.runtime.log import Log, Producer, TopicPartition
+from saffron.runtime.log.topic_watch import missing_shared_topic
 from saffron.runtime.streams.places import Place, origin_of
 from saffron.runtime.telemetry.metric_names import DEAD_LETTERS, LATE_BY_SILENCE, LATE_EVENTS
 from saffron.runtime.telemetry.metrics import Metrics
@@ -72,7 +73,7 @@ class LetterWriter:
         if self._is_missing:
             self._is_missing = self._log.partitions(self._topic) is None
         if self._is_missing:
-            raise StreamError(f"topic {self._topic} is not there: {CREATE_ANEW}")
+            raise StreamError(missing_shared_topic(self._topic))
 
     def _send(self, producer: Producer, record: StreamRecord, where: TopicPartition, letter: DeadLetter) -> None:
         stream, place = "", Place(where.topic, where.partition, letter.offset)

@@ -163,8 +163,9 @@ def remove(
         saffron stream remove trades
     """
     with connection(system.connected()) as client:
-        record = checked(lambda: check_removal(name, present(client)))
-        following, unknown = begun_anew(record, present(client)), present(client).unreadable
+        now = present(client)
+        record = checked(lambda: check_removal(name, now))
+        following = begun_anew(record, now)
         queries = _over(client, name) if following is None else []
         if following is not None:
             client.log.create_topics(following.topics)
@@ -173,7 +174,7 @@ def remove(
         waiting = _wait_until_ended(client, name, queries, timeout)
         client.put(client.topics.streams, version_key(record.stem), None)
         topics = [one for one in left_topics(record, client.topics) if client.log.partitions(one) is not None]
-        again = "" if name in unknown else _adds_again(record, client)
+        again = "" if name in now.unreadable else _adds_again(record, client)
     console.done()
     if json:
         console.print_json({"name": name, "removed": following is None, "ended": queries, "topics": topics})

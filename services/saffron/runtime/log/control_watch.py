@@ -35,7 +35,7 @@ class ControlWatch:
 
     def step(self, now_ms: int) -> None:
         """LogError: a topic is a new one, so that the process must begin anew with it."""
-        if 0 <= now_ms - self._checked < _EVERY_MS:
+        if 0 <= now_ms - self._checked < _EVERY_MS:  # `TopicWatch` looks again after each step that took long
             return
         self._checked = now_ms
         if changed := self._watch.step(now_ms, self._topics):

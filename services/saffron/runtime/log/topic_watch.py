@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Sequence
 
-from saffron.errors import BEGIN_ANEW, LogError
+from saffron.errors import BEGIN_ANEW, CREATE_ANEW, LogError
 from saffron.runtime.log import Log, TopicState, no_leader
 
 _LOG = logging.getLogger(__name__)
@@ -103,3 +103,8 @@ class TopicWatch:
 def missing_topic(topic: str, *, is_source: bool) -> str:
     """The obstacle of a topic that does not exist, a stream's source or one of Saffron's own, and how to end it."""
     return f"topic {topic} is not there: {'make it again, or remove its stream' if is_source else BEGIN_ANEW}"
+
+
+def missing_shared_topic(topic: str) -> str:
+    """The obstacle of a topic of the whole system that does not exist, and how to end it."""
+    return f"topic {topic} is not there: {CREATE_ANEW}"

@@ -17,9 +17,10 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from saffron.errors import CREATE_ANEW, LogError, RemadeError, StreamError
+from saffron.errors import LogError, RemadeError, StreamError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log
+from saffron.runtime.log.topic_watch import missing_shared_topic
 from saffron.runtime.results.chain_plan import ChainPlan, Place, blocks_until
 from saffron.runtime.results.failed_queries import failed_queries_in
 from saffron.runtime.results.progress import last_written, written_place
@@ -57,7 +58,7 @@ def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapsho
     if state is None:
         raise LogError(f"topic {where.topic} is not there")
     if output not in found:
-        raise StreamError(f"topic {output} is not there: {CREATE_ANEW}")
+        raise StreamError(missing_shared_topic(output))
     state.require(where)
     low, high = consumer.watermarks(where)
     committed = consumer.committed(where)

@@ -9,7 +9,6 @@ import pytest
 
 from saffron.errors import DeniedError
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.log.topics import topic_specs
 from tests.e2e.simulated.system import TOPICS
 from tests.e2e.simulated.topics.living import OTHER, PAIR, Living
 from tests.memory.memory_log import MemoryLog
@@ -151,7 +150,7 @@ def test_results_whose_topic_is_gone_wait_and_come_once_it_is_there(tmp_path: Pa
     living.settle(300)
     (trouble,) = living.troubles("matcher")
     assert trouble.startswith(f"topic {TOPICS.complex_events} is not there: ")
-    living.world.topics(*(one for one in topic_specs("t.", 1) if one.name == TOPICS.complex_events))
+    living.make_again(TOPICS.complex_events)
     living.settle(700)
     assert living.pairs() == ["x", "y"], "those before went with the topic"
     assert living.troubles("matcher") == []
@@ -178,7 +177,7 @@ def test_dead_letters_that_cannot_be_written_hold_up_their_partition_alone(tmp_p
     (trouble,) = living.troubles("windowing")
     assert letters in trouble
     if how == "gone":
-        living.world.topics(*(one for one in topic_specs("t.", 1) if one.name == letters))
+        living.make_again(letters)
     living.broker.configs[letters] = as_made
     living.broker.unwritable.clear()
     living.settle(700)
