@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.columns import Columns
@@ -16,6 +17,9 @@ from saffron.engine.events.decoding.decode import Decoder
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import schema_to_record
+from saffron.engine.trends.core import order
+from saffron.engine.trends.ordered import ordered
+from saffron.engine.trends.store import tree_codes
 from saffron.schema.schema import Schema
 
 Event = dict[str, Any]
@@ -32,13 +36,21 @@ POOLS: tuple[tuple[float, ...], ...] = (
 OPERATORS = ("=", "=", "!=", "<", "<=", ">", ">=")
 
 
+def hard_for_trees(rng: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few vertices make a tree, and codes run out and be forgotten after few numbers."""
+    monkeypatch.setattr(ordered, "SHORT", rng.choice((0, 2, ordered.SHORT)))
+    monkeypatch.setattr(order, "_STEP", rng.choice((2.0, 2.0**20)))
+    monkeypatch.setattr(tree_codes, "_FEW", rng.choice((0, 4096)))
+
+
 def stream(rng: random.Random, size: int) -> list[Event]:
     """Events of types A and B; x and y draw from pools of their own."""
     pools = {name: rng.choice(POOLS) for name in "xy"}
-    events = []
+    events, ts = [], 0
     for seq in range(size):
         values = {name: None if rng.random() < 0.05 else rng.choice(pool) for name, pool in pools.items()}
-        events.append({"seq": seq, "ts": 10 * seq, "type": rng.choice("AB"), **values})
+        ts += rng.choice((0, 10, 10))
+        events.append({"seq": seq, "ts": ts, "type": rng.choice("AB"), **values})
     return events
 
 

@@ -30,17 +30,14 @@ class Trends:
         self._strings = query.counting.strings
         self._partition = partition
         self._rows = rows
-        windows = rows.out[:, layout.O_LOW], rows.out[:, layout.O_SEQ]
-        self._shed, self._rounded = query.counting.shed.within(*windows), query.counting.rounded.within(*windows)
+        self._shed = query.counting.shed.within(rows.out[:, layout.O_LOW], rows.out[:, layout.O_SEQ])
 
     def __len__(self) -> int:
         return len(self._rows.out)
 
     def json(self, chosen: Ints) -> list[bytes]:
         """These results as JSON objects."""
-        return (
-            self._writer.lines(self._rows.at(chosen), self._shed[chosen], self._rounded[chosen]) if len(chosen) else []
-        )
+        return self._writer.lines(self._rows.at(chosen), self._shed[chosen]) if len(chosen) else []
 
     def addresses(self, chosen: Ints) -> list[Address] | None:
         """The topics and keys to which PUBLISH sends these results; None without PUBLISH."""

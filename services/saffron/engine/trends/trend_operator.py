@@ -132,7 +132,6 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         for graph in graphs_of_readers(self._active().values()):
             with self._step_of(graph.readers, ADVANCING):
                 graph.run().tidy()  # each has been settled at the end of the block before
-                graph.widen()
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
         readers = list(self._active().values())

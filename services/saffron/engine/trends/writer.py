@@ -36,12 +36,8 @@ class Writer:
         self._head = b'","query":%b,"partition":%d,"window":[' % (orjson.dumps(plan.name), partition)
         self._seed, self._partition = seeds(plan.text), partition
 
-    def lines(self, rows: Rows, shed: Ints, rounded: Ints) -> list[bytes]:
-        """A JSON object for each of `rows`.
-
-        `shed` [n]: dropped events of each one's window. `rounded` [n]: events of it whose values were rounded to
-        float64 before they were compared.
-        """
+    def lines(self, rows: Rows, shed: Ints) -> list[bytes]:
+        """A JSON object for each of `rows`; `shed` [n]: dropped events of each one's window."""
         low, pieces = rows.out[:, layout.O_LOW], Pieces()
         words, of = _distinct(rows.out[:, layout.O_WORDS :])
         groups = [list(self._values(tuple(one))) for one in words.tolist()]
@@ -57,7 +53,7 @@ class Writer:
             order += [pieces.literal(opening + name + b":"), item]
             opening = b","
         ends = pieces.literals([b'},"exact":false', b'},"exact":true'])
-        order.append(ends + (exact & (shed == 0) & (rounded == 0)))
+        order.append(ends + (exact & (shed == 0)))
         order.append(pieces.literals([b',"shed":%d}' % n if n else b"}" for n in shed.tolist()]) + np.arange(len(shed)))
         return cut(*pieces.join(np.stack([np.broadcast_to(np.asarray(part), len(low)) for part in order], axis=1)))
 

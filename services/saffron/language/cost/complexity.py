@@ -110,9 +110,7 @@ def _why_scanned(graphs: TrendGraphs) -> str:
             return "a condition on adjacent events that no order of them serves"
         if step.transition.conditions and step.negative is not None:
             return "a condition on adjacent events inside a NOT"
-        if not all(map(graphs.is_instant, step.transition.absences)):
-            return "a NOT of several events between two others"
-    return "under TIME STRICT, a condition on events that are chosen among in another way too"
+    return "a NOT of several events between two others"
 
 
 def _power(exponent: int) -> str:

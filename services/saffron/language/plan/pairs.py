@@ -14,7 +14,6 @@ from saffron.language.plan.clauses import Window
 from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Call, Const, Expr, In, Length, Unary
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Absence
-from saffron.language.plan.rewrite import mapped
 from saffron.language.plan.trend_plan import Template, TrendPlan
 from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.numbers import EXACT
@@ -56,6 +55,7 @@ def exact_match(plan: MatchPlan) -> MatchPlan:
 def exact_trend(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
     """The plan with its comparisons expanded to float64; the engine of trends compares nothing else.
 
+    Conditions on adjacent events stay as they are: trees compare pairs by codes, and `Graphs.asked_of` expands others.
     `kinds`: of the schema's attributes. The rest of each key of kind NUMBER becomes a key too, behind it.
     """
     return replace(
@@ -75,40 +75,12 @@ def key_names(key: Sequence[str], kinds: Mapping[str, Kind]) -> tuple[str, ...]:
     return tuple(name for pair in pairs for name in pair)
 
 
-def narrowed(plan: TrendPlan, kinds: Mapping[str, Kind]) -> TrendPlan:
-    """The plan whose conditions on adjacent events read the attributes in `kinds` as of these kinds."""
-
-    def leaf(expr: Expr) -> Expr:
-        narrow = isinstance(expr, Attribute) and expr.name in kinds
-        return replace(expr, kind=kinds[expr.name]) if isinstance(expr, Attribute) and narrow else expr
-
-    def template(one: Template) -> Template:
-        narrow = (
-            replace(step, conditions=tuple(mapped(expr, leaf) for expr in step.conditions)) for step in one.transitions
-        )
-        return replace(one, transitions=tuple(narrow))
-
-    return replace(
-        plan,
-        template=template(plan.template),
-        negatives=tuple(map(template, plan.negatives)),
-        sides=tuple(map(template, plan.sides)),
-    )
-
-
 def _exact_absence(absence: Absence) -> Absence:
     return replace(absence, checks=tuple(replace(one, expr=exact(one.expr)) for one in absence.checks))
 
 
 def _exact_template(template: Template) -> Template:
-    def written(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
-        return tuple(exact(one, whole=False) for one in exprs)
-
-    return replace(
-        template,
-        transitions=tuple(replace(one, conditions=written(one.conditions)) for one in template.transitions),
-        local=tuple(map(written, template.local)),
-    )
+    return replace(template, local=tuple(tuple(exact(one, whole=False) for one in exprs) for exprs in template.local))
 
 
 def _exact_window(window: Window, *, whole: bool) -> Window:
@@ -142,10 +114,18 @@ def exact(expr: Expr, *, whole: bool = True) -> Expr:
     return expr
 
 
+def nearest_and_rest(side: Expr) -> tuple[Expr, Expr]:
+    """One side of a comparison as a pair: its nearest float64, and the rest, the constant 0 where it has none."""
+    return _nearest(side, whole=False), _rest(side, whole=False)
+
+
 def compared_by_pairs(left: Expr, right: Expr, *, whole: bool) -> bool:
-    """True if a comparison needs pairs, as float64 does not decide it (`whole`: nor int64)."""
+    """True if a comparison needs pairs, as float64 does not decide it (`whole`: nor int64).
+
+    Without `whole`, what is null so far may be any number: engines of trends keep values, to be compared later.
+    """
     kinds = _kind(left), _kind(right)
-    if None in kinds or not any(kind is not None and kind.is_wide for kind in kinds):
+    if None in kinds or (whole and Kind.NULL in kinds) or not any(kind is not None and kind.is_wide for kind in kinds):
         return False
     if whole and all(kind is not None and kind.is_whole for kind in kinds):
         return False
@@ -226,7 +206,7 @@ def _kind(expr: Expr) -> Kind | None:
             inside = abs(value) < 2**63
             return (Kind.INT if inside else Kind.FLOAT) if exactly else (Kind.LONG if inside else Kind.NUMBER)
         case Attribute(kind=kind):
-            return kind if kind.is_number else None
+            return kind if kind.is_number or kind is Kind.NULL else None
         case Aggregate() if _reads_values(expr):
             return expr.kind if expr.kind is not None and expr.kind.is_number else None
         case Length() | Aggregate(name=None):

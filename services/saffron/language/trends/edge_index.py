@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from saffron.language.plan.expressions import Attribute, Binary, Const, Expr, Unary, Which
-from saffron.language.plan.pairs import exact
+from saffron.language.plan.pairs import compared_by_pairs, exact, nearest_and_rest
 from saffron.language.plan.pattern import Strategy
 from saffron.language.plan.rewrite import parts, reads
 from saffron.language.plan.trend_plan import Transition
@@ -38,6 +38,16 @@ class Comparison:
     earlier: Expr
     operator: str
     later: Expr
+
+    @property
+    def is_wide(self) -> bool:
+        """True if float64 does not decide the comparison."""
+        return compared_by_pairs(self.earlier, self.later, whole=False)
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """Both sides over float64: the nearest and the rest of each."""
+        return (*nearest_and_rest(self.earlier), *nearest_and_rest(self.later))
 
 
 @dataclass(frozen=True)
@@ -66,12 +76,12 @@ class EdgeIndex:
 
 def edge_index(transition: Transition) -> EdgeIndex:
     """The index that the conditions of a transition allow. NOT, waiting and TIME may still forbid it."""
-    conjuncts = [part for one in transition.conditions for part in _conjuncts(exact(one, whole=False))]
+    conjuncts = [part for one in transition.conditions for part in _conjuncts(one)]
     before = tuple(one for one in conjuncts if _sides(one) <= {Which.SINGLE})
     after = tuple(one for one in conjuncts if _sides(one) == {Which.ADJACENT})
     pairs = [one for one in conjuncts if len(_sides(one)) > 1]
     if transition.strategy in (Strategy.STRICT, Strategy.PARTITION):
-        return EdgeIndex(Search.LAST, before, after, rest=tuple(pairs))
+        return EdgeIndex(Search.LAST, before, after, rest=tuple(exact(one, whole=False) for one in pairs))
     if not pairs:
         return EdgeIndex(Search.TOTAL, before, after)
     compared = [(one, found) for one in pairs if (found := _comparison(one)) is not None]
@@ -81,7 +91,7 @@ def edge_index(transition: Transition) -> EdgeIndex:
         one, found = equalities[1]  # both bounds are what it compares with
         bounds = [(one, Comparison(found.earlier, operator, found.later)) for operator in ("<=", ">=")]
     served = [one for one, _ in (*equal, *bounds)]
-    rest = tuple(one for one in pairs if one not in served)
+    rest = tuple(exact(one, whole=False) for one in pairs if one not in served)
     search = Search.SCAN if rest or transition.strategy is Strategy.NEXT else Search.TREE
     return EdgeIndex(
         search, before, after, tuple(found for _, found in equal), tuple(found for _, found in bounds), rest
@@ -102,9 +112,11 @@ def _bounds(compared: list[tuple[Expr, Comparison]]) -> list[tuple[Expr, Compari
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:
+    """The conjuncts of a condition, those over float64 that are no comparison of two events."""
     if isinstance(expr, Binary) and expr.operator == "and":
         return _conjuncts(expr.left) + _conjuncts(expr.right)
-    return [expr]
+    expanded = expr if _comparison(expr) is not None else exact(expr, whole=False)
+    return [expr] if expanded == expr else _conjuncts(expanded)
 
 
 def _sides(expr: Expr) -> frozenset[Which]:

@@ -29,10 +29,14 @@ class Range:
     unequal: Comparison | None
 
     @property
+    def compared(self) -> list[Comparison]:
+        """The comparisons that it answers."""
+        return [one for one in (self.equal, self.low, self.high, self.unequal) if one is not None]
+
+    @property
     def expressions(self) -> list[Expr]:
-        """All expressions that are computed from events."""
-        compared = [one for one in (self.equal, self.low, self.high, self.unequal) if one is not None]
-        return [*self.before, *self.after, *(side for one in compared for side in (one.earlier, one.later))]
+        """All expressions over float64 that are computed from events."""
+        return [*self.before, *self.after, *(expr for one in self.compared for expr in one.expressions)]
 
     @property
     def key(self) -> Expr | None:

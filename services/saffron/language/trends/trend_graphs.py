@@ -83,10 +83,6 @@ class TrendGraphs:
             instant = all(map(self.is_instant, step.transition.absences))
             if answer is not None and instant and step.negative is None and not self.waits(number):
                 found[number] = answer
-        if self.plan.strict:  # a list that holds back the vertices of the current ts for trees can serve nothing else
-            listed = {s.source for n, s in enumerate(self.steps) if n not in found and self.total_of(n) is None}
-            listed |= {s for s in range(len(self.places)) if self.is_listed_at_last(s)}
-            found = {number: answer for number, answer in found.items() if self.steps[number].source not in listed}
         return found
 
     def total_of(self, number: int) -> Total | None:

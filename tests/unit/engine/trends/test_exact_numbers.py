@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saffron.engine.events.columns import Column
 from saffron.engine.trends.core.order import Order
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.schema.numbers import pair_of
-from saffron.schema.schema import Kind
 from tests.reference.trends.results import answers
 from tests.unit.engine import exact_numbers
 from tests.unit.engine.exact_numbers import OPERATORS, comparison, number
@@ -31,6 +29,7 @@ def made_query(rng: random.Random) -> str:
     chosen = rng.choice(CHOICES).format(later[0], later[1])
     pair = [rng.choice(("A.x", "A.y", chosen)), rng.choice(OPERATORS), rng.choice(later)]
     conditions = [" ".join(pair if rng.random() < 0.8 else reversed(pair))] if rng.random() < 0.7 else []
+    conditions += [f"A.x = {later[0]}"] if rng.random() < 0.2 else []
     conditions += [comparison(rng, ("A.x", "A.y"))] if rng.random() < 0.4 else []
     conditions += rng.choice([[], [], ["[x]"], ["[y]"], ["[x, y]"]])
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -38,7 +37,8 @@ def made_query(rng: random.Random) -> str:
     items = ", ".join(rng.sample(AGGREGATES, 3))
     having = f" HAVING {rng.choice(AGGREGATES)} {rng.choice(OPERATORS)} {number(rng)}" if rng.random() < 0.3 else ""
     window = rng.choice(["WITHIN 50 ms", "WITHIN 60 ms SLIDE 20 ms"])
-    return f"PATTERN {pattern}{where} {group}{window} RETURN {items}{having}"
+    strict, exact = (word if rng.random() < 0.2 else "" for word in (" TIME STRICT", " EXACT"))
+    return f"PATTERN {pattern}{where} {group}{window}{strict} RETURN {items}{having}{exact}"
 
 
 def found(text: str, events: list[dict[str, Any]], rng: random.Random) -> list[dict[str, Any]]:
@@ -61,9 +61,10 @@ def exactly(values: dict[str, Any]) -> list[tuple[str, Fraction | None]]:
     return [(name, None if value is None else Fraction(value)) for name, value in sorted(values.items())]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_conditions_keys_and_extremes_are_exact(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(8))
+def test_conditions_keys_and_extremes_are_exact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
+    exact_numbers.hard_for_trees(rng, monkeypatch)
     results = 0
     for _ in range(30):
         text, events = made_query(rng), exact_numbers.stream(rng, rng.randrange(3, 9))
@@ -81,10 +82,10 @@ def test_codes_stand_in_the_order_of_the_numbers() -> None:
     kept: list[float] = []
     for _ in range(300):
         drawn = [rng.choice([rng.randrange(2**60, 2**60 + 5000), rng.random(), 2.0**60]) for _ in range(3)]
-        column = Column(Kind.NUMBER, np.array([pair_of(value) for value in drawn]))
-        recode = order.enter(column)
+        pairs = np.array([pair_of(value) for value in drawn])
+        recode = order.enter(pairs)
         held = held if recode is None else recode(held)
-        held = np.concatenate([held, order.codes_of(column), -order.codes_of(column)])
+        held = np.concatenate([held, order.codes_of(pairs), -order.codes_of(pairs)])
         kept += [*drawn, *(-value for value in drawn)]
         assert [int(pair.real) + int(pair.imag) if pair.imag else pair.real for pair in order.pairs_of(held)] == kept
         assert (np.diff(order.codes) > 0).all()

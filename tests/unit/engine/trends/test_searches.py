@@ -29,7 +29,7 @@ OF_THEIR_OWN = [
     ("SEQ(A, NOT SEQ(C, D), B) WHERE A.x > NEXT(B).x", "scan"),
     ("SEQ(A, NOT SEQ(C, D), B)", "scan"),
     ("SEQ(A, NOT C, B)", "total"),
-    ("SEQ(A+, NOT SEQ(C, D)) WHERE A.x > NEXT(A).x WITHIN 1 h TIME STRICT", "scan"),
+    ("SEQ(A+, NOT SEQ(C, D)) WHERE A.x > NEXT(A).x WITHIN 1 h TIME STRICT", "tree"),
     ("A+ WHERE skip-till-next-match { A.x > NEXT(A).x }", "scan"),
     ("A+ WHERE skip-till-next-match", "total"),
     ("A+ WHERE strict-contiguity { A.x > NEXT(A).x }", "last"),

@@ -39,7 +39,7 @@ template (GRETA)
   A      type = A  (start)
   b      type = B  (end)
   A -> A  A.x < NEXT(A).x AND A.flag = NEXT(A).flag
-    predecessors: a scan
+    predecessors: an ordered tree by A.x for each A.flag = NEXT(A).flag, below NEXT(A).x
   A -> b  A.y + NEXT(b).y > 3
     NOT 1; predecessors: a scan
   b -> A  true
@@ -113,7 +113,7 @@ def test_json_says_the_same() -> None:
     assert json.loads(json.dumps(shown)) == shown
     assert shown["dependencies"] == {"template": ["NOT 1"], "NOT 1": ["NOT 2"]}
     assert [graph["negative"] for graph in shown["graphs"]] == [0, 1]
-    assert [edge["index"]["search"] for edge in shown["transitions"]] == ["scan", "scan", "total"]
+    assert [edge["index"]["search"] for edge in shown["transitions"]] == ["tree", "scan", "total"]
     assert shown["transitions"][1]["not_between"] == [0]
     assert (shown["exact"], shown["having"]) == (True, "COUNT(*) > 3")
 
@@ -136,7 +136,7 @@ def test_drawings_hold_all_graphs_and_nothing_overlaps(query: str) -> None:
         ("A+ WHERE skip-till-next-match { A.x > NEXT(A).x } WITHIN 1 h", "under skip-till-next-match, events wait"),
         ("SEQ(A, NOT SEQ(B b, C c), D) WITHIN 1 h", "a NOT of several events between two others"),
         ("SEQ(A, NOT SEQ(B b, C c)) WHERE b.x < c.x WITHIN 1 h", "a condition on adjacent events inside a NOT"),
-        ("SEQ(A+, NOT SEQ(B b, C c)) WHERE A.x < NEXT(A).x WITHIN 1 h TIME STRICT", "under TIME STRICT"),
+        ("SEQ(A+, NOT SEQ(B b, C c), D) WHERE A.x < NEXT(A).x WITHIN 1 h TIME STRICT", "a NOT of several events"),
     ],
 )
 def test_why_predecessors_are_scanned(query: str, reason: str) -> None:

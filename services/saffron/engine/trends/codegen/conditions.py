@@ -18,7 +18,7 @@ from saffron.engine.trends.core import expression_text
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.measures import Measures
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary, Which
-from saffron.language.plan.pairs import rest_of_name
+from saffron.language.plan.pairs import nearest_and_rest, rest_of_name
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind
 
@@ -154,26 +154,35 @@ def write(graphs: Graphs, needs: Reads) -> str:
 
 
 def _ranges(graphs: Graphs, codes: expression_text.Codes, current: expression_text.Reader) -> list[str]:
-    """Write `rank_events`: the ranks of each event in the trees, and the ranges that it asks for (`arrays.Batch`)."""
-    lines = ["", "@kernel()", "def rank_events(keys, own, words, lows, highs, attributes, ranks):"]
+    """Write `rank_events`: the ranks of each event in the trees, and the ranges that it asks for (`arrays.Batch`).
+
+    `rests` [5, trees, n]: what float64 does not hold of each of the five values, where trees have codes.
+    """
+
+    def pair(side: Expr) -> tuple[str, str]:
+        nearest, rest = nearest_and_rest(side)
+        return expression_text.value(nearest, codes, current), expression_text.value(rest, codes, current)
+
+    lines = ["", "@kernel()", "def rank_events(keys, own, words, lows, highs, rests, attributes, ranks):"]
     lines += ["    for i in range(keys.shape[1]):"]
     for tree, asked in enumerate(graphs.trees.values()):
         earlier = " and ".join(expression_text.truth(expr, codes, current) for expr in asked.before) or "True"
         later = " and ".join(expression_text.truth(expr, codes, current) for expr in asked.after) or "True"
-        key = "0.0" if asked.key is None else expression_text.value(asked.key, codes, current)
-        lower, upper = asked.low or asked.unequal, asked.high
-        low = "-math.inf" if lower is None else expression_text.value(lower.later, codes, current)
-        high = "math.inf" if upper is None else expression_text.value(upper.later, codes, current)
+        lower, upper, equal = asked.low or asked.unequal, asked.high, asked.equal
+        key = ("0.0", "0.0") if asked.key is None else pair(asked.key)
+        low = ("-math.inf", "0.0") if lower is None else pair(lower.later)
+        high = ("math.inf", "0.0") if upper is None else pair(upper.later)
+        own, word = (("0.0", "0.0"),) * 2 if equal is None else (pair(equal.earlier), pair(equal.later))
         lines += [
-            f"        keys[{tree}, i] = within({key}) if {earlier} else math.nan",
-            f"        lows[{tree}, i] = {low if lower is None else f'within({low})'} if {later} else math.nan",
-            f"        highs[{tree}, i] = {high if upper is None else f'within({high})'}",
+            f"        keys[{tree}, i] = within({key[0]}) if {earlier} else math.nan",
+            f"        lows[{tree}, i] = {low[0] if lower is None else f'within({low[0]})'} if {later} else math.nan",
+            f"        highs[{tree}, i] = {high[0] if upper is None else f'within({high[0]})'}",
         ]
-        if asked.equal is not None:
-            lines += [
-                f"        own[{tree}, i] = {expression_text.value(asked.equal.earlier, codes, current)} + 0.0",
-                f"        words[{tree}, i] = {expression_text.value(asked.equal.later, codes, current)} + 0.0",
-            ]
+        if equal is not None:
+            lines += [f"        own[{tree}, i] = {own[0]} + 0.0", f"        words[{tree}, i] = {word[0]} + 0.0"]
+        if graphs.has_codes:
+            five = enumerate((key, own, word, low, high))
+            lines += [f"        rests[{place}, {tree}, i] = {rest}" for place, (_, rest) in five]
         lines += [
             f"        keys[{tree}, i] = math.nan if math.isnan(own[{tree}, i]) else keys[{tree}, i]",
             f"        if math.isnan(words[{tree}, i]) or math.isnan(highs[{tree}, i]):",

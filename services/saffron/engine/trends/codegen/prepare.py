@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from saffron.engine.events.column_operations import converted
 from saffron.engine.events.columns import Column, Columns, is_null, masked
 from saffron.engine.events.key_words import words_of
 from saffron.engine.events.rests import rests_of
@@ -17,13 +18,15 @@ from saffron.engine.trends.codegen.conditions import Reads
 from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.arrays import Batch, Flags, Floats, Ints, Smalls
 from saffron.engine.trends.core.graphs import Graphs
-from saffron.engine.trends.core.order import Order
+from saffron.engine.trends.core.order import Order, Pairs
 from saffron.engine.trends.core.wide import split
 from saffron.errors import SaffronError
-from saffron.language.plan.pairs import rest_name, rest_of_name
+from saffron.language.plan.pairs import rest_of_name
 from saffron.language.plan.pattern import Strategy
 from saffron.schema.numbers import value_of_pair
 from saffron.schema.schema import NULL_INT, Kind
+
+Coded = Callable[[Floats, Floats], Floats]
 
 
 def prepare(
@@ -55,7 +58,7 @@ def prepare(
     attributes = np.empty((len(needs.attributes), n), dtype=np.float64)
     for row, (name, kind) in enumerate(needs.attributes):
         if kind.is_wide and name in orders:
-            attributes[row] = orders[name].codes_of(column_of(columns, name))
+            attributes[row] = orders[name].codes_of(pairs_of(columns, name))
         else:
             attributes[row] = numbers_of(columns, name, strings)
     mantissas, exponents = split_of(columns, [name for name, _ in needs.summed])
@@ -91,12 +94,22 @@ def nothing() -> Batch:
     return Batch(none, none, none, none, opens, none, words, none, words, floats, words, small, *ranges, none)
 
 
-def ranked(batch: Batch, rank_events: Callable[..., None]) -> Batch:
-    """The batch with what its events are to the trees (`conditions.write`: `rank_events`)."""
-    own, words = np.zeros(batch.range_own.shape), np.zeros(batch.range_own.shape)
-    keys, lows, highs = batch.range_keys, batch.range_lows, batch.range_highs
-    rank_events(keys, own, words, lows, highs, batch.attributes, batch.ranks)
-    return batch._replace(range_own=own.view(np.int64), range_words=words.view(np.int64))
+def ranked(batch: Batch, rank_events: Callable[..., None], coded: Coded | None) -> Batch:
+    """The batch with what its events are to the trees (`conditions.write`: `rank_events`).
+
+    `coded`: the codes of values and their rests, [5, trees, n] both; None where float64 tells the values apart.
+    """
+    values = np.zeros((5, *batch.range_keys.shape))
+    rests = np.zeros((5, *batch.range_keys.shape) if coded else (0, 0, 0))
+    rank_events(*values, rests, batch.attributes, batch.ranks)
+    keys, own, words, lows, highs = coded(values, rests) if coded else values
+    return batch._replace(
+        range_keys=keys,
+        range_own=own.view(np.int64),
+        range_words=words.view(np.int64),
+        range_lows=lows,
+        range_highs=highs,
+    )
 
 
 def states_of(graphs: Graphs, types: Column) -> Ints:
@@ -178,17 +191,10 @@ def numbers_of(columns: Columns, name: str, strings: Strings) -> Floats:
     return np.where(absent, np.nan, data.astype(np.float64))
 
 
-def rounded_in(columns: Columns, names: Sequence[str]) -> Flags:
-    """[n] whether one of these attributes is no float64: a number that none is, a string or truth value."""
-    found = np.zeros(len(columns), np.bool_)
-    for name in names:
-        column = column_of(columns, name)
-        if column.kind.is_number:
-            rests = np.asarray(column_of(columns, rest_name(name)).data, np.float64)
-            found |= (rests != 0.0) & ~np.isnan(rests)
-        else:
-            found |= ~is_null(column.kind, column.data)
-    return found
+def pairs_of(columns: Columns, name: str) -> Pairs:
+    """[n] an attribute's numbers as pairs (`schema.numbers`), null as NaN."""
+    pairs: Pairs = converted(column_of(columns, name), Kind.NUMBER).data.astype(np.complex128)
+    return pairs
 
 
 def row_hashes(words: Ints) -> Ints:

@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from saffron.language.plan.expressions import Expr
-from saffron.language.plan.pairs import exact_trend
+from saffron.language.plan.pairs import exact, exact_trend
 from saffron.language.plan.pattern import Strategy
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.trend_graphs import Total, TrendGraphs, numbered
@@ -45,13 +45,17 @@ class Graphs(TrendGraphs):
         return found
 
     @cached_property
-    def lists(self) -> list[int]:
-        """The states whose vertices are kept one by one."""
+    def listed(self) -> frozenset[int]:
+        """The states whose vertices are kept one by one for as long as their windows are open."""
         by_list = {number for number in range(len(self.steps)) if self.total_of(number) is None} - self.trees.keys()
-        leaving = {self.steps[number].source for number in by_list}
-        if self.plan.strict:
-            leaving |= {self.steps[number].source for number in self.trees}
-        return sorted(leaving | {s for s in range(len(self.places)) if self.is_listed_at_last(s)})
+        at_last = {s for s in range(len(self.places)) if self.is_listed_at_last(s)}
+        return frozenset(at_last | {self.steps[number].source for number in by_list})
+
+    @cached_property
+    def lists(self) -> list[int]:
+        """The states that have a list: those `listed`, and, under TIME STRICT, those whose vertices wait for trees."""
+        waiting = {self.steps[number].source for number in self.trees} if self.plan.strict else set()
+        return sorted(self.listed | waiting)
 
     @cached_property
     def single(self) -> frozenset[int]:
@@ -68,10 +72,20 @@ class Graphs(TrendGraphs):
     def conditions(self) -> dict[tuple[Expr, ...], int]:
         """The different conditions of steps, numbered as `select` numbers them."""
         found: dict[tuple[Expr, ...], int] = {}
-        for number, step in enumerate(self.steps):
-            if step.transition.conditions and number not in self.trees:
-                found.setdefault(step.transition.conditions, len(found))
+        for number in range(len(self.steps)):
+            if asked := self.asked_of(number):
+                found.setdefault(asked, len(found))
         return found
+
+    def asked_of(self, number: int) -> tuple[Expr, ...]:
+        """What `select` evaluates for a step, over float64; () if it has no conditions, or a tree answers them."""
+        conditions = () if number in self.trees else self.steps[number].transition.conditions
+        return tuple(exact(one, whole=False) for one in conditions)
+
+    @property
+    def has_codes(self) -> bool:
+        """True if trees are ordered by codes (`store.tree_codes`), as float64 does not decide what they compare."""
+        return any(one.is_wide for asked in self.trees.values() for one in asked.compared)
 
     @property
     def needs_marks(self) -> bool:

@@ -60,7 +60,7 @@ PANED = 14  # windows share the matrices of panes (`kernels.panes`)
 COUNTED = 15  # of the numbers, those that are counts: they come first, then sums
 PARAMS_SIZE = 16
 
-# ---- states [S, 13]
+# ---- states [S, 14]
 IS_START = 0
 IS_END = 1
 LIST = 2  # index of its vertex list, -1 for none
@@ -74,7 +74,8 @@ NEGATIVE = 9  # the negative of which it is a state, -1 for none
 SIDE = 10
 FINAL = 11  # index of the total from which results are read when the window closes, -1 for its list
 SINGLE = 12  # its list holds its last vertex only
-STATE_SIZE = 13
+HELD_BACK = 13  # its list holds only vertices that wait for trees (TIME STRICT)
+STATE_SIZE = 14
 
 # ---- transitions [T, 10], those into one state together
 SOURCE = 0

@@ -1,20 +1,17 @@
-"""Float64 codes for numbers that float64 does not tell apart, in the same order, for minima and maxima (T9).
+"""Float64 codes for numbers that float64 does not tell apart, in the same order: for extremes and trees (T6, T9).
 
-The loops over extremes work on float64 alone. A code gives the place of a number among those that the query has had so
-far. Where a new number falls between two adjacent codes, all codes are assigned anew.
+The loops over extremes and over ordered trees work on float64 alone. A code gives the place of a number among those
+that the query has had so far. Where a new number falls between two adjacent codes, all codes are assigned anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from saffron.engine.events.column_operations import converted
-from saffron.engine.events.columns import Column, is_null
-from saffron.schema.schema import Kind
 
 Pairs = NDArray[np.complex128]
 Floats = NDArray[np.float64]
@@ -38,9 +35,9 @@ class Order:
     def empty(cls) -> Order:
         return cls(np.empty(0, np.complex128), np.empty(0))
 
-    def enter(self, column: Column) -> Recode | None:
-        """Take note of the numbers of a column; how codes have changed, if they have."""
-        pairs = np.unique(_present(column))
+    def enter(self, pairs: Pairs) -> Recode | None:
+        """Take note of these numbers, NaN of none; how codes have changed, if they have."""
+        pairs = np.unique(pairs[~np.isnan(pairs.real)] + 0.0)
         at = np.searchsorted(self.numbers, pairs)
         known = np.zeros(len(pairs), np.bool_)
         inside = at < len(self.numbers)
@@ -57,11 +54,11 @@ class Order:
         self.codes = _STEP * np.arange(1.0, len(self.numbers) + 1.0)
         return _recode(before, self.codes[kept])
 
-    def codes_of(self, column: Column) -> Floats:
-        """[n] the codes of a column's numbers, which must have been entered; NaN for null."""
-        found = np.full(len(column.data), np.nan)
-        here = ~is_null(column.kind, column.data)
-        found[here] = self.codes[np.searchsorted(self.numbers, _present(column))]
+    def codes_of(self, pairs: Pairs) -> Floats:
+        """[n] the codes of these numbers, which must have been entered; NaN of NaN."""
+        found = np.full(len(pairs), np.nan)
+        here = ~np.isnan(pairs.real)
+        found[here] = self.codes[np.searchsorted(self.numbers, pairs[here] + 0.0)]
         return found
 
     def pairs_of(self, codes: Floats) -> Pairs:
@@ -74,16 +71,20 @@ class Order:
             found.real[here], found.imag[here] = sign * pairs.real, sign * pairs.imag
         return found
 
+    def saved(self, name: str) -> dict[str, NDArray[np.generic]]:
+        """Its arrays, for snapshots."""
+        return {f"{name}.numbers": self.numbers.view(np.float64).copy(), f"{name}.codes": self.codes.copy()}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Order:
+        """The order from which `saved` was made."""
+        numbers = np.array(arrays[f"{name}.numbers"], np.float64).view(np.complex128)
+        return cls(numbers, np.array(arrays[f"{name}.codes"], np.float64))
+
     def keep(self, used: Floats) -> None:
         """Forget all numbers but those with these codes, or with these and the sign changed."""
         chosen = np.isin(self.codes, np.abs(used))
         self.numbers, self.codes = self.numbers[chosen], self.codes[chosen]
-
-
-def _present(column: Column) -> Pairs:
-    """The numbers of a column that are not null."""
-    data: Pairs = converted(column, Kind.NUMBER).data.astype(np.complex128)
-    return data[~np.isnan(data.real)] + 0.0
 
 
 def _between(codes: Floats, at: NDArray[np.intp]) -> Floats:

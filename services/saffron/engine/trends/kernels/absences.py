@@ -66,7 +66,6 @@ def settle(row: int, after: int, ts: int, klo: int, khi: int, wiring: Wiring, st
     """TIME STRICT: where time has moved on, the key's pending marks and totals count."""
     if store.keys[row, after + layout.AFTER_TIME] == ts:
         return
-    store.keys[row, after + layout.AFTER_TIME] = ts
     raised = 0
     absent = store.absent
     for g in range(absent.shape[1]):
@@ -79,6 +78,7 @@ def settle(row: int, after: int, ts: int, klo: int, khi: int, wiring: Wiring, st
         free_ended(row, raised, wiring, store, index)
     if len(wiring.trees) > 0:
         insert_waiting(row, klo, wiring, store, index)
+    store.keys[row, after + layout.AFTER_TIME] = ts
     half = len(wiring.barriers)
     for total in range(half):
         pour(row, half + total, total, klo, khi, wiring, store)

@@ -2,7 +2,7 @@
 
 The `range_` arrays of a batch hold two things for each tree and event. One is the event's place as the earlier event
 of a pair; the other is the range that it asks for as the later one. Under TIME STRICT the vertices of the present ts
-wait in the list of their state.
+wait at the end of the list of their state.
 """
 
 from __future__ import annotations
@@ -150,6 +150,16 @@ def hold_back(v: int, i: int, wiring: Wiring, store: Store, batch: Batch) -> Non
         store.marks[v, column + tree] = batch.range_own[tree, i]
 
 
+def first_waiting(row: int, base: int, wiring: Wiring, store: Store) -> Any:
+    """TIME STRICT: the first of the vertices of a list that wait for trees: those of the key's last ts."""
+    first = store.keys[row, base + layout.FIRST_ROW]
+    last = store.keys[row, 1 + wiring.params[layout.KEY_WIDTH] + layout.AFTER_TIME]
+    begin = first + store.keys[row, base + layout.USED]
+    while begin > first and store.marks[begin - 1, layout.M_ORDER] == last:
+        begin -= 1
+    return begin
+
+
 def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Index) -> None:
     """TIME STRICT: time has moved on; waiting entries of lists go into the trees."""
     first = len(store.values) - len(wiring.trees)
@@ -157,8 +167,8 @@ def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Inde
     windows = store.counts.shape[2]
     for tree in range(len(wiring.trees)):
         base, column = list_of(wiring.trees[tree, layout.T_SOURCE], wiring), wiring.trees[tree, layout.T_COLUMN]
-        begin = store.keys[row, base + layout.FIRST_ROW]
-        for v in range(begin, begin + store.keys[row, base + layout.USED]):
+        stop = store.keys[row, base + layout.FIRST_ROW] + store.keys[row, base + layout.USED]
+        for v in range(first_waiting(row, base, wiring, store), stop):
             key = store.values[first + tree, v]
             if not math.isnan(key) and store.marks[v, layout.M_LAST] >= klo:
                 root = ready(store.keys[row, column], klo, index)
@@ -167,7 +177,8 @@ def insert_waiting(row: int, klo: int, wiring: Wiring, store: Store, index: Inde
                 own, last = store.marks[v, marked + tree], store.marks[v, layout.M_LAST]
                 store.keys[row, column] = entered(root, at, own, key, last, windows, index)
     for tree in range(len(wiring.trees)):
-        store.keys[row, list_of(wiring.trees[tree, layout.T_SOURCE], wiring) + layout.USED] = 0
+        if wiring.states[wiring.trees[tree, layout.T_SOURCE], layout.HELD_BACK]:
+            store.keys[row, list_of(wiring.trees[tree, layout.T_SOURCE], wiring) + layout.USED] = 0
 
 
 def give_vertex(v: int, at: int, klo: int, store: Store, index: Index) -> None:
@@ -191,7 +202,9 @@ def has_nodes(row: int, wiring: Wiring, store: Store, index: Index) -> bool:
     inserts = len(wiring.trees)
     if wiring.params[layout.STRICT]:
         for tree in range(len(wiring.trees)):
-            inserts += store.keys[row, list_of(wiring.trees[tree, layout.T_SOURCE], wiring) + layout.USED]
+            base = list_of(wiring.trees[tree, layout.T_SOURCE], wiring)
+            stop = store.keys[row, base + layout.FIRST_ROW] + store.keys[row, base + layout.USED]
+            inserts += stop - first_waiting(row, base, wiring, store)
     if index.head[ordered.BLOCKS] + 2 * ordered.FAN * (index.head[ordered.HEIGHT] + 3) * inserts <= len(index.meta):
         return True
     store.head[layout.NEED] = layout.NEED_NODES

@@ -1,7 +1,9 @@
 """The state of a trend query under a wider schema: with more attributes, and kinds that have all earlier values.
 
-Trends are counted in float64, in codes, or in pairs, so most of the state stays as it is. State that orders vertices by
-a number of another form cannot be kept; then `adopt` is False, and the query begins anew.
+Trends are counted in float64, in codes, or in pairs, so the numbers stay as they are. What changes is the place of
+things in rows: an attribute of kind NUMBER has two words in a key, and a transition whose condition turns out to order
+strings, or never to hold, has a list in place of a tree. What is in such a tree is of no more use: as long as one side
+of the comparison was only null, nothing could follow, and nothing that was null then will be less than a string.
 """
 
 from __future__ import annotations
@@ -14,37 +16,33 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.key_words import widened_words
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.arrays import Floats, Ints, Wiring
+from saffron.engine.trends.core.arrays import Ints
+from saffron.engine.trends.ordered import code as ordered_code
+from saffron.engine.trends.ordered import tree_pool
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.pairs import rest_of_name
 from saffron.schema.schema import Kind
 
-_WIDTHS = [layout.KEY_WIDTH, layout.GROUP_WIDTH, layout.STORED]
+Arrays = dict[str, NDArray[Any]]
+_OF_VERTICES = ("marks", "values", "counts", "count_scales", "count_extremes", "chosen")
 
 
-def adopt(old: TrendQuery, fresh: TrendQuery) -> bool:
-    """Let `fresh`, made for the same text under a wider schema, go on with all that `old` holds; False: it cannot."""
-    if not _alike(old.wiring, fresh.wiring) or old.needs.strings != fresh.needs.strings:
-        return False
+def adopted(old: TrendQuery, fresh: TrendQuery) -> TrendQuery:
+    """`fresh`, made for the same text under a wider schema, with all that `old` holds."""
+    assert old.graphs.trees.keys() >= fresh.graphs.trees.keys(), "a list has become a tree"
+    assert set(old.graphs.lists) <= set(fresh.graphs.lists), "a list has gone"
+    assert old.needs.strings == fresh.needs.strings, "another literal has come"
     state = dict(old.snapshot())
     kinds = old.kinds, fresh.kinds
-    for rows, key in (("keys", old.plan.key), ("groups", old.plan.group)):
-        state[rows] = _rows(state[rows], key, *kinds, words=1 + _width(old, key))
+    state["keys"] = _places(_rows(state["keys"], old.plan.key, *kinds, words=1 + _width(old, old.plan.key)), old, fresh)
+    state["groups"] = _rows(state["groups"], old.plan.group, *kinds, words=1 + _width(old, old.plan.group))
     words = np.ascontiguousarray(state["out"][:, layout.O_WORDS :].T)
     out = widened_words(words.astype(np.int64), old.plan.group, *kinds)
     state["out"] = np.ascontiguousarray(np.concatenate([state["out"][:, : layout.O_WORDS], out.T], axis=1), np.int64)
-    state["values"] = _values(state["values"], old, fresh)
+    state |= _vertices(state, old, fresh) if old.graphs.lists else _none(fresh)
+    _free_trees(state, old, fresh)
     fresh.take_over(old, state)
-    return True
-
-
-def _alike(old: Wiring, fresh: Wiring) -> bool:
-    """True if the two go the same ways, whatever the widths of keys and the places of attributes."""
-    params = (np.delete(wiring.params, _WIDTHS) for wiring in (old, fresh))
-    same = (old.states, fresh.states), (old.transitions, fresh.transitions), (old.feeds, fresh.feeds)
-    others = (old.barriers, fresh.barriers), (old.measured, fresh.measured)
-    trees = tuple(np.delete(wiring.trees, layout.T_COLUMN, axis=1) for wiring in (old, fresh))
-    return all(np.array_equal(a, b) for a, b in (tuple(params), *same, *others, trees))
+    return fresh
 
 
 def _width(query: TrendQuery, key: Sequence[str]) -> int:
@@ -60,8 +58,28 @@ def _rows(
     return np.ascontiguousarray(np.concatenate([rows[:, :1], renamed.T, rows[:, words:]], axis=1), np.int64)
 
 
-def _values(values: NDArray[Any], old: TrendQuery, fresh: TrendQuery) -> Floats:
-    """[stored attributes and, behind them, what waits for the trees; vertices]: each where `fresh` looks for it."""
+def _places(keys: Ints, old: TrendQuery, fresh: TrendQuery) -> Ints:
+    """Keys with the lists and trees of `fresh` behind what all keys have; what is new there is empty."""
+    lists, trees = old.graphs.lists, list(old.graphs.trees)
+    first = keys.shape[1] - layout.LIST_SIZE * len(lists) - len(trees)
+    nothing = np.zeros((len(keys), layout.LIST_SIZE), np.int64)
+
+    def of_list(s: int) -> Ints:
+        at = first + layout.LIST_SIZE * lists.index(s) if s in lists else None
+        return nothing if at is None else keys[:, at : at + layout.LIST_SIZE]
+
+    roots = [keys[:, trees.index(t) - len(trees)][:, np.newaxis] for t in fresh.graphs.trees]
+    return np.ascontiguousarray(np.concatenate([keys[:, :first], *map(of_list, fresh.graphs.lists), *roots], axis=1))
+
+
+def _none(fresh: TrendQuery) -> Arrays:
+    """Room for the first vertices of lists."""
+    return {name: array for name, array in fresh.snapshot().items() if name in _OF_VERTICES}
+
+
+def _vertices(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> Arrays:
+    """Vertices with their attributes, and what waits for trees, where `fresh` looks for them."""
+    values, marks = state["values"], state["marks"]
     known = {name: row for row, (name, _) in enumerate(old.needs.attributes[: old.needs.stored])}
     found = np.full((fresh.needs.stored, values.shape[1]), np.nan)
     for row, (name, _) in enumerate(fresh.needs.attributes[: fresh.needs.stored]):
@@ -70,4 +88,21 @@ def _values(values: NDArray[Any], old: TrendQuery, fresh: TrendQuery) -> Floats:
             found[row] = values[known[name]]
         elif whole in known:
             found[row] = 0.0  # so far every number was a float64
-    return np.concatenate([found, values[old.needs.stored :]])
+    trees = list(old.graphs.trees)
+    waiting = [trees.index(t) for t in fresh.graphs.trees] if old.plan.strict else []
+    first = marks.shape[1] - (len(trees) if old.plan.strict else 0)
+    return {
+        "values": np.concatenate([found, values[[old.needs.stored + at for at in waiting]]]),
+        "marks": np.ascontiguousarray(marks[:, [*range(first), *(first + at for at in waiting)]]),
+    }
+
+
+def _free_trees(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> None:
+    """Give back the nodes of trees that `fresh` does not have."""
+    gone = [at for at, t in enumerate(old.graphs.trees) if t not in fresh.graphs.trees]
+    if not gone or not fresh.graphs.trees:
+        return
+    index, free_root = tree_pool.index_of(state), ordered_code.plain(unlimited=old.plan.exact).free_root
+    keys = old.snapshot()["keys"][: state["head"][layout.KEYS]]
+    for root in keys[:, [keys.shape[1] - len(old.graphs.trees) + at for at in gone]].ravel().tolist():
+        free_root(root, index)

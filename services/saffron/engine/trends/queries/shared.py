@@ -8,21 +8,18 @@ events for one reader, that reader takes a copy of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from saffron.engine.trends.core.measures import measures_of
-from saffron.engine.trends.queries.adopting import adopt
+from saffron.engine.trends.queries.adopting import adopted
 from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.trend_query import TrendQuery
-from saffron.engine.trends.store.contents import FARTHEST
 from saffron.engine.trends.values.returns import Rows
 from saffron.engine.windows.bounds import first_window
-from saffron.language.plan.pairs import narrowed
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.sharing import graph_of, in_order, sharing_key, united
-from saffron.schema.schema import Kind
 
 MOST_MEASURES = 32
 """Most numbers and extremes of one graph: each is a column of every vertex, and more text to compile."""
@@ -37,9 +34,7 @@ class SharedGraph:
     `plan`: of the graph, with the aggregates of all readers that it ever had. `running`: the counting state, None until
     it is needed. `low`: the first window; None: it follows from the stream's next event. `openings`: the windows of
     OPEN ON that are open at the beginning. `since`: the graph has had every event of windows that begin after this ts
-    or position. `lost`: the reason why its snapshot could not be restored. `narrow`: the earlier, narrower kinds of
-    attributes that were widened. While the graph holds vertices from before, events are compared by them, and results
-    that this may affect are not `exact`.
+    or position. `lost`: the reason why its snapshot could not be restored.
     """
 
     plan: TrendPlan
@@ -50,7 +45,6 @@ class SharedGraph:
     running: TrendQuery | None = None
     since: int | None = None
     lost: Exception | None = None
-    narrow: Mapping[str, Kind] = field(default_factory=dict)
     alike: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,40 +58,20 @@ class SharedGraph:
         return cls(graph_of(reader.plan), compiled, [reader])
 
     def _liken(self) -> None:
-        self.alike = f"{sharing_key(self.plan)} {self.readers[0].key_kinds} {sorted(self.narrow)}"
+        self.alike = f"{sharing_key(self.plan)} {self.readers[0].key_kinds}"
 
     def adopt(self) -> None:
-        """Go on under a wider schema, to which the readers have been bound, with all vertices."""
+        """Go on under a wider schema, to which the readers have been bound, with all that the graph holds."""
         plan, kinds = graph_of(self.readers[0].plan), self.readers[0].kinds
         aggregates = tuple(replace(one, kind=kinds.get(one.attribute or "", one.kind)) for one in self.plan.aggregates)
         more = (one for reader in self.readers for one in reader.plan.aggregates)
         aggregates = tuple(dict.fromkeys((*aggregates, *more)))
-        old, self.running = self.running, None
         self.plan = replace(plan, aggregates=aggregates, window=self.plan.window)
-        if old is not None and not self._go_on(old, kinds):
-            read = {name: kind for name, kind in old.kinds.items() if name in old.needs.names and not kind.is_wide}
-            changed = {name: kind for name, kind in read.items() if kinds.get(name, kind) is not kind}
-            self.narrow = {**changed, **self.narrow}
-            self._go_on(old, kinds)
+        old = self.running
+        if old is not None and not (old.plan == self.plan and old.keeps(kinds)):
+            self.running = None  # nothing is left of it if what follows fails
+            self.running = adopted(old, self._made(self.readers[0]))
         self._liken()
-
-    def _go_on(self, old: TrendQuery, kinds: Mapping[str, Kind]) -> bool:
-        if old.plan == narrowed(self.plan, self.narrow) and old.keeps(kinds):
-            self.running = old
-            return True
-        fresh = self._made(self.readers[0])
-        if not adopt(old, fresh):
-            return False
-        self.running = fresh
-        return True
-
-    def widen(self) -> None:
-        """Let an empty graph compare all numbers exactly from now on; a graph with events stays as it is."""
-        if self.narrow and self.running is not None and self.running.is_empty:
-            low, self.openings = self.running.low(), self.running.openings()
-            self.low = None if low <= -FARTHEST else low
-            self.narrow, self.running = {}, None
-            self._liken()
 
     def add(self, reader: Reader) -> None:
         """Add a reader that has had all events of this graph."""
@@ -116,8 +90,7 @@ class SharedGraph:
         return self.running
 
     def _made(self, reader: Reader) -> TrendQuery:
-        plan, narrow = narrowed(self.plan, self.narrow), frozenset(self.narrow)
-        return TrendQuery(plan, reader.kinds, reader.slot, narrow=narrow, compiled=self.compiled)
+        return TrendQuery(self.plan, reader.kinds, reader.slot, compiled=self.compiled)
 
     def own(self, reader: Reader, rows: Rows) -> Rows:
         """The rows of one reader, out of those that the graph found."""
@@ -131,9 +104,7 @@ class SharedGraph:
         running.restore(self.running.snapshot())
         for reader in readers:
             self.readers.remove(reader)
-        return SharedGraph(
-            self.plan, self.compiled, list(readers), running=running, since=self.since, narrow=self.narrow
-        )
+        return SharedGraph(self.plan, self.compiled, list(readers), running=running, since=self.since)
 
     def part(self) -> None:
         """Give each reader a graph of its own with the same contents, which is shared no more."""
@@ -209,9 +180,7 @@ class SharedGraph:
 
     def _for_both(self, one: SharedGraph, other: SharedGraph) -> SharedGraph:
         readers = [*one.readers, *other.readers]
-        return SharedGraph(
-            self.plan, self.compiled, readers, running=self.running, since=self.since, narrow=self.narrow
-        )
+        return SharedGraph(self.plan, self.compiled, readers, running=self.running, since=self.since)
 
     @cached_property
     def _in_order(self) -> bool:

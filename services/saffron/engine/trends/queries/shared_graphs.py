@@ -90,7 +90,6 @@ class SharedGraphs:
                 "readers": names,
                 "slide": graph.plan.window.slide,
                 "since": graph.since,
-                "narrow": {name: kind.value for name, kind in graph.narrow.items()},
                 "aggregates": [
                     [one.function, one.component, one.attribute, None if one.kind is None else one.kind.value]
                     for one in graph.plan.aggregates
@@ -130,8 +129,7 @@ class SharedGraphs:
         )
         window = replace(reader.plan.window, slide=saved["slide"])
         plan = replace(graph_of(reader.plan), aggregates=aggregates, window=window)
-        narrow = {name: Kind(kind) for name, kind in saved.get("narrow", {}).items()}
-        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader], since=saved["since"], narrow=narrow)
+        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader], since=saved["since"])
 
     # ---------------------------------------------------------------- who is with whom
 

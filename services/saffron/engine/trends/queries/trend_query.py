@@ -14,9 +14,9 @@ from saffron.engine.events.strings import Strings
 from saffron.engine.kernels.kernel_source import KernelSource
 from saffron.engine.operators.engine_choice import Engine
 from saffron.engine.trends.codegen import conditions, source
-from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked, rounded_in
+from saffron.engine.trends.codegen.prepare import nothing, prepare, ranked
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.arrays import Batch, Store
+from saffron.engine.trends.core.arrays import Batch, Floats, Store
 from saffron.engine.trends.core.engine import engine_of_graphs
 from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.core.measures import measures_of
@@ -26,6 +26,7 @@ from saffron.engine.trends.queries.shed import Shed
 from saffron.engine.trends.store import contents, room, store
 from saffron.engine.trends.store.extremes import Extremes
 from saffron.engine.trends.store.saved import restored, saved
+from saffron.engine.trends.store.tree_codes import TreeCodes
 from saffron.engine.trends.store.wiring import sizes_of, wiring_of
 from saffron.engine.trends.values.returns import Rows, kinds_of
 from saffron.language.plan.trend_plan import TrendPlan
@@ -37,9 +38,7 @@ _SLACK = 1024  # each query has a table of its own
 class TrendQuery:
     """Aggregates the trends of one plan over the blocks of one partition (T1-T10).
 
-    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`. `narrow`:
-    attributes by which events are compared as float64, which may not hold them; `rounded` counts events of which it
-    does not.
+    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`.
     Raises SaffronError for what it cannot hold (`core.engine`).
     """
 
@@ -49,14 +48,11 @@ class TrendQuery:
         kinds: Mapping[str, Kind],
         slot: int,
         *,
-        narrow: frozenset[str] = frozenset(),
         compiled: bool = True,
     ) -> None:
         self.graphs = graphs_of(plan, kinds)
         compiled = compiled and engine_of_graphs(self.graphs).engine is Engine.TRENDS
         self.plan = plan
-        self.narrow = sorted(narrow)
-        self._is_rounded = np.zeros(0, np.bool_)  # of the last batch
         self.kinds = kinds
         self.slot = slot
         self.key_kinds = kinds_of(self.graphs.plan.key, kinds)
@@ -74,6 +70,7 @@ class TrendQuery:
         self._has_local = any(place.local for place in self.graphs.places)
         stored = self.needs.attributes[: self.needs.stored]
         self._extremes = Extremes(self._measures)
+        self._codes = TreeCodes(self.graphs)
         self._string_values = [row for row, (_, kind) in enumerate(stored) if kind.has_texts]
         self._nothing = nothing()
         self._store: Store
@@ -98,10 +95,11 @@ class TrendQuery:
     def reset(self) -> None:
         """Forget all events: as if the query were added now."""
         self.strings = self._table()
-        self.shed, self.rounded = Shed(self.plan.window), Shed(self.plan.window)
+        self.shed = Shed(self.plan.window)
         self._store = store.new(self.wiring, self._sizes())
         self._index = self._tree_pool()
         self._extremes.reset()
+        self._codes.reset()
 
     def _tree_pool(self) -> room.Trees:
         """An empty pool of trees; () for a query that never has any."""
@@ -135,14 +133,16 @@ class TrendQuery:
         batch = prepare(self.graphs, self.needs, self.strings, columns, self.slot, opened, orders)
         if self._has_local:
             self._conditions.keep(batch.states, batch.attributes, batch.ranks)
-        self._is_rounded = rounded_in(columns, self.narrow)
         return self._rank(batch)
 
     def _rank(self, batch: Batch) -> Batch:
         """The batch with what its events are to the trees."""
         if not self.graphs.trees:
             return batch
-        return ranked(batch, self._conditions.rank_events)
+        return ranked(batch, self._conditions.rank_events, self._coded if self._codes.needed else None)
+
+    def _coded(self, values: Floats, rests: Floats) -> Floats:
+        return self._codes.of(values, rests, self._store, self._index)
 
     def opened_by(self, columns: Columns) -> list[int]:
         """Seqs at which an OPEN ON window opens, for blocks from before the query was there."""
@@ -182,8 +182,6 @@ class TrendQuery:
         lacking = begin + np.flatnonzero((states < 0) & (states != layout.DROPPED))  # others would have changed nothing
         instants = batch.seq if self.plan.window.events else batch.ts
         self.shed.add(instants[lacking], batch.seq[lacking])
-        rounded = begin + np.flatnonzero(self._is_rounded[begin:stop])
-        self.rounded.add(instants[rounded], batch.seq[rounded])
         self._advance(batch, begin, stop, -contents.FARTHEST, 0)
 
     def pass_position(self, position: int) -> None:
@@ -229,12 +227,11 @@ class TrendQuery:
             self._index = self._tree_pool()  # without keys there is no tree
         self._store = swept
         self.shed.forget(self.low())
-        self.rounded.forget(self.low())
         if self.strings.wants_collection:
             kinds = self.key_kinds, self._string_values, self.group_kinds
             used = contents.strings_in_use(self._store, self.wiring, *kinds)
             ordered = tree_pool.codes(self._index, self._store, self.wiring, len(self.strings.values))
-            self.strings.collect([*used, *ordered], shrink=True)
+            self.strings.collect([*used, *ordered, self._codes.strings(len(self.strings.values))], shrink=True)
 
     def statistics(self) -> dict[str, int]:
         """See `room.statistics`."""
@@ -246,8 +243,8 @@ class TrendQuery:
             **saved(self._store, self._index),
             "strings": self.strings.saved(),
             **self.shed.saved("shed"),
-            **self.rounded.saved("rounded"),
             **self._extremes.saved(),
+            **self._codes.saved(),
         }
 
     def keeps(self, kinds: Mapping[str, Kind]) -> bool:
@@ -261,16 +258,17 @@ class TrendQuery:
     def take_over(self, old: TrendQuery, state: Mapping[str, NDArray[Any]]) -> None:
         """Go on with the state of a query that held the same otherwise (`adopting`)."""
         self._hold(state)
-        self.strings, self.shed, self.rounded = old.strings, old.shed, old.rounded
+        self.strings, self.shed = old.strings, old.shed
         self._extremes.take_over(old._extremes, self._store, self._index)
+        self._codes.take_over(old._codes, self._store, self._index)
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state of `snapshot` for the same plan."""
         self._hold(state)
         self.strings = self._table(*orjson.loads(state["strings"].tobytes()))
         self.shed.restore(state, "shed")
-        self.rounded.restore(state, "rounded")
         self._extremes.restore(state)
+        self._codes.restore(state)
 
     def _hold(self, state: Mapping[str, NDArray[Any]]) -> None:
         exact, trees = self.plan.exact, bool(self.graphs.trees)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.columns import Column, Columns
-from saffron.engine.trends.codegen.prepare import column_of
+from saffron.engine.events.columns import Columns
+from saffron.engine.trends.codegen.prepare import pairs_of
 from saffron.engine.trends.core.arrays import Floats, Store
 from saffron.engine.trends.core.measures import Measures
 from saffron.engine.trends.core.order import Order, Pairs
 from saffron.engine.trends.ordered import ordered
 from saffron.engine.trends.ordered.ordered import Index
-from saffron.schema.schema import Kind
 
 _FEW = 4096
 
@@ -41,7 +40,7 @@ class Extremes:
             if len(order.codes) > 2 * self._kept[name] + _FEW:
                 order.keep(np.concatenate([np.unique(array) for array in self._held(name, store, index)]))
                 self._kept[name] = len(order.codes)
-            recode = order.enter(column_of(columns, name))
+            recode = order.enter(pairs_of(columns, name))
             if recode is not None:
                 for array in self._held(name, store, index):
                     array[...] = recode(array)
@@ -60,16 +59,13 @@ class Extremes:
         """All orders as arrays, for snapshots."""
         arrays: dict[str, NDArray[np.generic]] = {}
         for number, name in enumerate(self._names):
-            order = self.orders[name]
-            arrays[f"order.{number}.numbers"] = order.numbers.view(np.float64).copy()
-            arrays[f"order.{number}.codes"] = order.codes.copy()
+            arrays |= self.orders[name].saved(f"order.{number}")
         return arrays
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the state of `saved`."""
         for number, name in enumerate(self._names):
-            pairs = np.array(arrays[f"order.{number}.numbers"], np.float64).view(np.complex128)
-            self.orders[name] = Order(pairs, np.array(arrays[f"order.{number}.codes"], np.float64))
+            self.orders[name] = Order.restored(arrays, f"order.{number}")
 
     def take_over(self, old: Extremes, store: Store, index: Index | tuple[()]) -> None:
         """Take over the numbers of another query's extremes in the store; numbers become codes where they were none."""
@@ -79,10 +75,12 @@ class Extremes:
                 continue
             order = self.orders[name] = Order.empty()
             held = list(self._signed(name, store, index))
-            order.enter(Column(Kind.FLOAT, np.concatenate([sign * array[np.isfinite(array)] for sign, array in held])))
+            order.enter(
+                np.concatenate([sign * array[np.isfinite(array)] for sign, array in held]).astype(np.complex128)
+            )
             for sign, array in held:
                 here = np.isfinite(array)
-                array[here] = sign * order.codes_of(Column(Kind.FLOAT, sign * array[here]))
+                array[here] = sign * order.codes_of(sign * array[here].astype(np.complex128))
 
     def _held(self, name: str, store: Store, index: Index | tuple[()]) -> Iterator[Floats]:
         """The arrays that may hold codes of an attribute's numbers."""

@@ -111,6 +111,7 @@ def _states(graphs: Graphs, targets: list[int]) -> Ints:
         states[s, layout.SIDE] = place.side
         states[s, layout.FINAL] = -1 if final is None else graphs.totals[final]
         states[s, layout.SINGLE] = s in graphs.single
+        states[s, layout.HELD_BACK] = s not in graphs.listed
     return states
 
 
@@ -132,10 +133,10 @@ def _transitions(graphs: Graphs, order: list[int]) -> Ints:
         step, total = graphs.steps[t], graphs.total_of(t)
         leaving = [other for other in range(len(graphs.steps)) if graphs.steps[other].source == step.source]
         totals = graphs.totals if step.negative is None else graphs.negative_totals
-        conditions = step.transition.conditions if t not in graphs.trees else ()
+        asked = graphs.asked_of(t)
         transitions[row, layout.TREE] = list(graphs.trees).index(t) if t in graphs.trees else -1
         transitions[row, layout.SOURCE] = step.source
-        transitions[row, layout.CONDITION] = graphs.conditions[conditions] if conditions else -1
+        transitions[row, layout.CONDITION] = graphs.conditions[asked] if asked else -1
         transitions[row, layout.SUM] = -1 if total is None else totals[total]
         transitions[row, layout.ABSENCES] = mask(step.transition.absences)
         transitions[row, layout.STRATEGY] = _STRATEGIES[step.transition.strategy]
