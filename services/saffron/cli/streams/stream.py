@@ -121,6 +121,10 @@ def set_stream(
     disorder: Disorder = None,
     idle: Idle = None,
     silence: Silence = None,
+    topic: Annotated[str | None, typer.Option(hidden=True)] = None,
+    source: Annotated[str | None, typer.Option("--from", hidden=True)] = None,
+    form: Annotated[Format | None, typer.Option("--format", hidden=True)] = None,
+    partitions: Annotated[int | None, typer.Option(hidden=True)] = None,
     *,
     system: options.System,
     json: options.AsJson = False,
@@ -138,8 +142,8 @@ def set_stream(
 
         saffron stream set trades --disorder 2s --schema trade-v2.schema.json
     """
-    change = StreamChange(
-        name, key=key, schema=_schema(schema), registry=registry, disorder=disorder, idle=idle, silence=silence
+    change = StreamChange(  # what stays is refused with the way out, where it differs
+        name, topic, key, source, _schema(schema), form, registry, disorder, idle, partitions, silence
     )
     with connection(system.connected()) as client:
         _put(client, plan_update, change, json)

@@ -261,6 +261,10 @@ REFUSED = (
     "stream add made --partitions 3",
     "stream add made --topic spare",
     "stream set events --schema UNLIKE",
+    "stream set plain --topic spare",
+    "stream set plain --from trades --key symbol",
+    "stream set plain --format json-schema",
+    "stream set made --partitions 3",
 )
 
 
