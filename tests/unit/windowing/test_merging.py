@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics
 from saffron.runtime.telemetry.metric_names import (
     DEAD_LETTERS,
@@ -24,6 +24,7 @@ from tests.unit.engine.events.test_framed import avro
 from tests.unit.runtime.world import NO_CHAOS
 from tests.unit.windowing.fake_registry import running
 from tests.unit.windowing.merged_shop import (
+    COUNTS,
     NAME,
     NESTED,
     SHOP,
@@ -75,6 +76,22 @@ def test_what_is_refused_nulled_and_waited_for_is_counted(tmp_path: Path) -> Non
     assert shop.metrics.value(MISTYPED_VALUES, NAME, "payments/0") == 1
     assert shop.metrics.value(ROUTED_EVENTS, NAME, "orders/0") == 3
     assert shop.metrics.value(FILTERED, NAME, "orders/1") == 1
+    assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
+
+
+@pytest.mark.parametrize("gone", ["orders", "payments"])
+def test_a_topic_that_vanishes_while_it_is_read_is_waited_for_until_it_is_there_again(
+    gone: str, tmp_path: Path
+) -> None:
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    shop.apply(SHOP)
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    shop.world.broker.delete(gone)
+    shop.tell()
+    assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 1
+    shop.world.topics(TopicSpec(gone, COUNTS[gone], {}))
+    shop.tell()
     assert shop.metrics.value(ROUTES_WAITING, NAME, "topic") == 0
 
 

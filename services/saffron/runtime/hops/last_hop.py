@@ -86,6 +86,11 @@ class LastHop(Generic[C]):
         return self._watch.partitions(topic)
 
     @property
+    def missing(self) -> frozenset[str]:
+        """See `TopicWatch.missing`."""
+        return self._watch.missing
+
+    @property
     def inputs(self) -> list[InputRow]:
         """Incidents of each chain's input."""
         return [InputRow(where, chain.input, chain.trouble) for where, chain in self.chains.items()]

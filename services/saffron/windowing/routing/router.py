@@ -86,7 +86,8 @@ class Router:
 
     def report(self) -> None:
         """Update the metrics of routes and tables."""
-        self._metrics.report(self._hops, self._missing)
+        vanished = (name for name, hop in self._hops.items() if hop.missing)
+        self._metrics.report(self._hops, {*self._missing, *vanished})
         self._metrics.report_tables({name: plans.tables.tables for name, plans in self._plans.items()})
 
     def hear(self, body: Mapping[str, Any], now_ms: int) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from saffron.cli.checks.cluster.look import Look
+from saffron.cli.checks.cluster.look import Digest, Look
 from saffron.cli.finding import Finding, error, ok
 from saffron.counted import counted
 from saffron.runtime.log.topics import Topics
@@ -29,8 +29,7 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
         stem = look.streams[stream].stem if stream in look.streams else stream
         folder = root / service / topics.admitted_of(stem) / str(partition)
         newest = _newest(folder)
-        unsaved = [at for at in busy if newest is None or at > newest]
-        if unsaved and unsaved[-1] - unsaved[0] > oldest:  # a snapshot is written while events come
+        if _unsaved_ms(found, newest) > oldest:
             age = "there is none" if newest is None else f"the newest is {(look.now - newest) / 1000:,.0f} s old"
             what = f"{age}, though events came: a restart reads so much again"
             fix = f"the log of {service} says why it writes none; may it write there, and is there room?"
@@ -39,6 +38,23 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
             good += 1
     if good:
         yield ok("snapshots", counted(good, "partition has a young one", "partitions have young ones"), str(root))
+
+
+def _unsaved_ms(found: Sequence[Digest], newest: int | None) -> int:
+    """How long events came (ms) since the newest snapshot, added up over the processes that had the partition.
+
+    A snapshot is written while events come, some time after the last one or the take-over. The digests of a process
+    follow each other without a gap.
+    """
+    lives: list[list[int]] = []
+    before = None
+    for one in found:
+        if before is None or one.at - one.interval_ms > before:
+            lives.append([])
+        before = one.at
+        if one.events and (newest is None or one.at > newest):
+            lives[-1].append(one.at)
+    return sum(life[-1] - life[0] for life in lives if life)
 
 
 def _newest(folder: Path) -> int | None:
