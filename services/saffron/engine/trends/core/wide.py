@@ -6,7 +6,6 @@ count is a decimal string with 17 digits, since it may exceed every float.
 
 from __future__ import annotations
 
-import math
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 
 import numpy as np
@@ -26,31 +25,6 @@ def written(n: int, e: int) -> int | str:
 def decimal(n: int, e: int) -> Decimal:
     """n * 2**e with 40 significant digits, of any size."""
     return _CONTEXT.multiply(Decimal(n), _CONTEXT.power(Decimal(2), Decimal(e)))
-
-
-def written_sum(n: int, x: int, *, whole: bool) -> int | float | str:
-    """The sum (n, x) as results show it: `whole` (of integers) as an integer while exact, else as the nearest float.
-
-    What no float can hold, and a sum of integers that was rounded, is a decimal string with 17 digits.
-    """
-    e = x >> 1
-    if whole and x & 1 == 0:
-        return n << e if e >= 0 else n >> -e
-    try:
-        value = nearest(n, e)
-    except OverflowError:
-        value = math.inf
-    return f"{decimal(n, e):.16e}" if whole or math.isinf(value) else value
-
-
-def nearest(n: int, e: int) -> float:
-    """The float nearest to n * 2**e, halves to even; OverflowError beyond float64."""
-    if e >= 0:
-        if n.bit_length() + e > 1024:
-            message = f"{n} * 2**{e} is no float"
-            raise OverflowError(message)
-        return float(n << e)
-    return n / (1 << -e)  # a quotient of integers is rounded once
 
 
 def split(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -25,7 +25,7 @@ from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.arrays import Floats, Ints, Smalls
 from saffron.engine.trends.core.measures import Measures, parts_of
 from saffron.engine.trends.core.order import Pairs
-from saffron.engine.trends.core.wide import decimal, written, written_sum
+from saffron.engine.trends.core.wide import decimal, written
 from saffron.engine.trends.values.computed import computed
 from saffron.engine.trends.values.shown import Shown, shown_count, shown_extreme, shown_mean, shown_pairs, shown_sum
 from saffron.language.plan.expressions import Binary, Const, Expr, GroupValue, TrendValue
@@ -79,7 +79,7 @@ class Returns:
         self._plan = plan
         self._kinds = tuple(group_kinds)
         self._counted = [measure.function == "count" for measure in measures.numbers]
-        self._aggregates = [_Aggregate(aggregate, measures) for aggregate in plan.aggregates]
+        self._aggregates = [_Aggregate(aggregate, measures, unlimited=plan.exact) for aggregate in plan.aggregates]
         self.names = [orjson.dumps(item.name) for item in plan.returns]
 
     def kept(self, rows: Rows, strings: Strings) -> Rows:
@@ -175,11 +175,11 @@ class Returns:
 
 
 class _Aggregate:
-    """One aggregate: the places of its numbers in a row."""
+    """One aggregate: the places of its numbers in a row. `unlimited`: sums are shown as integers of any size."""
 
-    def __init__(self, aggregate: TrendAggregate, measures: Measures) -> None:
+    def __init__(self, aggregate: TrendAggregate, measures: Measures, *, unlimited: bool) -> None:
         self._function = aggregate.function
-        self._whole = aggregate.kind is None or aggregate.kind.is_whole
+        self._unlimited = unlimited
         parts = parts_of(aggregate)
         self._is_extreme = self._function in ("min", "max")
         self._at = [(measures.extremes if self._is_extreme else measures.numbers).index(part) for part in parts]
@@ -199,7 +199,7 @@ class _Aggregate:
         if self._function == "count":
             return shown_count(numbers, scales)
         if self._function == "sum":
-            return shown_sum(numbers, scales, whole=self._whole)
+            return shown_sum(numbers, scales)
         count = self._at[1]
         return shown_mean(numbers, scales, rows.numbers[:, count], rows.scales[:, count])
 
@@ -208,10 +208,9 @@ class _Aggregate:
         at = self._at[0]
         if self._function == "count":
             return written(row.numbers[at], row.scales[at])
-        if self._function == "sum":
-            return written_sum(row.numbers[at], row.scales[at], whole=self._whole)
         value = self.value(row, huge=any(abs(scale) > _MODEST for scale in row.scales))
-        if self._is_extreme and value is not None and abs(value) < _LARGEST and value == int(value):
+        unlimited = self._unlimited and self._function == "sum"
+        if self._function != "avg" and _is_whole(value, unlimited=unlimited):
             return int(value)
         return _float(value)
 
@@ -239,6 +238,13 @@ def _fraction(n: int, e: int) -> Fraction:
     return Fraction(n << e) if e >= 0 else Fraction(n, 1 << -e)
 
 
+def _is_whole(value: Any, *, unlimited: bool) -> bool:
+    """True if a value is shown as an integer: one of 64 bits, or, `unlimited`, of any size."""
+    if unlimited and isinstance(value, Fraction):
+        return value.denominator == 1
+    return value is not None and abs(value) < _LARGEST and value == int(value)
+
+
 def _float(value: Any) -> float | str | None:
     """The nearest float; a decimal string where it is out of their range."""
     if value is None:
@@ -261,7 +267,7 @@ def _shown(value: Any, *, unlimited: bool) -> tuple[bytes, bool]:
     """A computed value as JSON, and whether it is shown as it is, but for the rounding to a float."""
     if value is None or isinstance(value, bool | str):
         return orjson.dumps(value), True
-    if isinstance(value, Fraction) and value.denominator == 1 and (unlimited or abs(value) < _LARGEST):
+    if isinstance(value, Fraction) and _is_whole(value, unlimited=unlimited):
         return b"%d" % value.numerator, True
     rounded = _float(value)
     return orjson.dumps(shown(rounded)), not isinstance(rounded, str)

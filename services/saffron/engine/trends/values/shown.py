@@ -21,13 +21,13 @@ def shown_count(numbers: Ints, scales: Smalls) -> Shown | None:
     return numbers if _plain(numbers) and not scales.any() else None
 
 
-def shown_sum(numbers: Ints, scales: Smalls, *, whole: bool) -> Shown | None:
-    """Sums (n, x) as numbers, `whole` of integers; None where one of them needs another form."""
+def shown_sum(numbers: Ints, scales: Smalls) -> Shown | None:
+    """Sums (n, x) as numbers; None where one of them needs another form."""
     if not _plain(numbers):
         return None
-    if whole:
-        return numbers if not scales.any() else None
-    return _scaled(numbers.astype(np.float64), scales >> 1)
+    if not scales.any():
+        return numbers
+    return None if np.abs(numbers).max() > _WHOLE else _scaled(numbers.astype(np.float64), scales >> 1)
 
 
 def shown_mean(numbers: Ints, scales: Smalls, counts: Ints, count_scales: Smalls) -> Shown | None:

@@ -15,7 +15,8 @@ from saffron.language import compile_query
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind, Schema
 
-SCHEMA = Schema({"n": Kind.INT, "x": Kind.FLOAT}, {"A": ("n", "x")}, {"A": frozenset()})
+KINDS = {"n": Kind.INT, "x": Kind.FLOAT, "m": Kind.NUMBER}
+SCHEMA = Schema(KINDS, {"A": tuple(KINDS)}, {"A": frozenset()})
 COUNTS = st.integers(0, 9) | st.integers(0, 2**62) | st.integers(2**53 - 3, 2**53 + 3)
 SUMS = COUNTS | COUNTS.map(lambda n: -n)
 SCALES = st.just(0) | st.integers(-12, 12) | st.integers(-2200, 2200)
@@ -56,3 +57,46 @@ def test_all_at_once_is_one_by_one(item: str, data: st.DataObject) -> None:
     beside = Returns(plan, measures, ())
     beside._aggregates[0].column = lambda rows: None  # type: ignore[method-assign]
     assert written(returns, some) == written(beside, some)
+
+
+@pytest.mark.parametrize("exact", ["", " EXACT"])
+@pytest.mark.parametrize("function", ["SUM", "AVG"])
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_sums_are_shown_by_their_values_whatever_their_kinds(function: str, exact: str, data: st.DataObject) -> None:
+    plans = [compile_query(f"RETURN {function}(A.{name}) PATTERN A+ WITHIN 9 ms{exact}", SCHEMA) for name in KINDS]
+    measures = [measures_of(plan) for plan in plans if isinstance(plan, TrendPlan)]
+    some = data.draw(st.composite(rows)(measures[0]))
+    of_ints, of_floats, of_both = (
+        written(Returns(plan, one, ()), some)
+        for plan, one in zip(plans, measures, strict=True)
+        if isinstance(plan, TrendPlan)
+    )
+    assert of_ints == of_floats == of_both
+
+
+@pytest.mark.parametrize(
+    ("number", "scale", "exact", "shown"),
+    [
+        (41, -4, "", b"10.25"),
+        (-6, 2, "", b"-12"),
+        (-48, -8, "", b"-3"),
+        (2**53 + 1, 0, "", b"9007199254740993"),
+        (2**54 + 2, -2, "", b"9007199254740993"),
+        (2**54 + 1, -2, "", b"9007199254740992"),
+        (3, 124, "", b"1.3835058055282164e+19"),
+        (3, 124, " EXACT", b"13835058055282163712"),
+        (2**63 - 1, 201, "", b"1.1692013098647223e+49"),
+        (-(2**63) + 1, 2**20, "", b'"-2.3947291692645208e+157845"'),
+    ],
+)
+def test_sums(number: int, scale: int, exact: str, shown: bytes) -> None:
+    plan = compile_query(f"RETURN SUM(A.n) PATTERN A+ WITHIN 9 ms{exact}", SCHEMA, name="q")
+    assert isinstance(plan, TrendPlan)
+    measures = measures_of(plan)
+    summed = [measure.function == "sum" for measure in measures.numbers]
+    numbers = np.array([[number if one else 1 for one in summed]], object if exact else np.int64)
+    scales = np.array([[scale if one else 0 for one in summed]], np.int32)
+    some = Rows(np.zeros((1, O_WORDS), np.int64), numbers, scales, np.zeros((1, 0)))
+    [(text, _)] = written(Returns(plan, measures, ()), some)
+    assert text == shown
