@@ -268,10 +268,15 @@ def _shown(value: Any, *, unlimited: bool) -> tuple[bytes, bool]:
     if value is None or isinstance(value, bool | str):
         return orjson.dumps(value), True
     if isinstance(value, Fraction) and _is_whole(value, unlimited=unlimited):
-        return b"%d" % value.numerator, True
+        return _digits(value.numerator), True
     rounded = _float(value)
     return orjson.dumps(shown(rounded)), not isinstance(rounded, str)
 
 
 def _json(value: float | str | None) -> bytes:
-    return b"%d" % value if isinstance(value, int) else orjson.dumps(shown(value))
+    return _digits(value) if isinstance(value, int) else orjson.dumps(shown(value))
+
+
+def _digits(value: int) -> bytes:
+    """The digits of an integer, however many: Python itself writes no more than 4,300."""
+    return b"%d" % value if abs(value) < _LARGEST else str(Decimal(value)).encode()

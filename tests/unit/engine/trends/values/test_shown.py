@@ -100,3 +100,14 @@ def test_sums(number: int, scale: int, exact: str, shown: bytes) -> None:
     some = Rows(np.zeros((1, O_WORDS), np.int64), numbers, scales, np.zeros((1, 0)))
     [(text, _)] = written(Returns(plan, measures, ()), some)
     assert text == shown
+
+
+@pytest.mark.parametrize("item", ["COUNT(*)", "SUM(A.n)", "SUM(A.n) + 0"])
+def test_exact_numbers_have_all_their_digits(item: str) -> None:
+    """Python writes no integer of more than 4,300 by itself."""
+    plan = compile_query(f"RETURN {item} PATTERN A+ WITHIN 9 ms EXACT", SCHEMA)
+    assert isinstance(plan, TrendPlan)
+    measures = measures_of(plan)
+    numbers = np.array([[10**5_000 for _ in measures.numbers]], object)
+    some = Rows(np.zeros((1, O_WORDS), np.int64), numbers, np.zeros(numbers.shape, np.int32), np.zeros((1, 0)))
+    assert written(Returns(plan, measures, ()), some) == [(b"1" + b"0" * 5_000, True)]
