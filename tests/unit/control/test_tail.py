@@ -65,6 +65,19 @@ def test_a_huge_result_is_shown_without_its_events(log: MemoryLog) -> None:
     assert one == {"detected_at": 1, "bytes": len(value), "topic": "matches"}
 
 
+@pytest.mark.parametrize("digits", [400, 5_000])
+def test_a_count_beyond_every_float_is_shown_by_its_digits_beside_other_results(log: MemoryLog, digits: int) -> None:
+    count = "1" * digits
+    producer = log.producer("trends-0")
+    producer.begin()
+    producer.send("trends", 0, f'{{"detected_at":2,"query":"q","return":{{"COUNT(*)":{count},"n":7}}}}'.encode())
+    producer.commit()
+    write(log, "matches", 0, range(1))
+    found = Tail(log, "g").last(["matches", "trends"], 5)
+    assert [one["detected_at"] for one in found] == [2, 0]
+    assert found[0]["return"] == {"COUNT(*)": count, "n": 7}
+
+
 def test_results_in_a_registrys_frame_are_shown_where_their_schema_is_known(log: MemoryLog) -> None:
     result = {"id": "0" * 32, "query": "q", "partition": 0, "window": [0, 9], "group": {}, "return": {"COUNT(*)": 3}}
     result |= {"exact": True, "detected_at": 7}
