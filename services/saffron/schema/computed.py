@@ -83,6 +83,11 @@ class Computed:
         """True if it calls a function of the user's own, which may fail on an event."""
         return _calls_own(self.tree)
 
+    @property
+    def reads_element(self) -> bool:
+        """True if it reads what lies in an array."""
+        return _reads_element(self.tree)
+
     def of(self, values: Values) -> Any:
         """The value in an event; None for null."""
         return of_kind(evaluated(self.tree, values), self.kind)
@@ -94,6 +99,12 @@ class ComputedRead:
 
     name: str
     types: tuple[EventTypes, ...]
+
+
+def lasting(name: str) -> Tree | str:
+    """What a name stands for while a schema grows: the name of a computed number changes, as it has the kind in it."""
+    one = Computed.of_name(name)
+    return name if one is None or not one.kind.is_number else one.tree
 
 
 def attributes_of_name(name: str) -> tuple[str, ...]:
@@ -171,6 +182,10 @@ def _calls_own(tree: Tree) -> bool:
         return False
     known = tree.function == ELEMENT or tree.function in OPERATORS or tree.function in BUILT_IN
     return not known or any(map(_calls_own, tree.arguments))
+
+
+def _reads_element(tree: Tree) -> bool:
+    return isinstance(tree, Applied) and (tree.function == ELEMENT or any(map(_reads_element, tree.arguments)))
 
 
 def _record(tree: Tree) -> Any:

@@ -58,9 +58,7 @@ def list_letters(
     """
     with connection(system.connected()) as client:
         desk = _desk(client)
-        record = _record(client, stream)
-        found = desk.newest(desk.of_stream(record, reason), count)
-        others = {} if found.letters or reason is None else desk.newest(desk.of_stream(record, None), 1).reasons
+        found = desk.newest(desk.of_stream(_record(client, stream), reason), count)
         names = _names(client)
     rows = [row_of(one, desk.stream_of(one, names)) for one in found.letters]
     if json:
@@ -74,7 +72,7 @@ def list_letters(
         for one in rows
     ]
     console.print_table(columns, cells)
-    console.say(_summary(found) + (f"; of other reasons: {_counts(others)}" if others else ""))
+    console.say(summary(found))
 
 
 @app.command()
@@ -269,9 +267,8 @@ def _sent(row: Mapping[str, Any]) -> str:
     return console.moment(last["at"]) if last["done"] else f"perhaps, {console.moment(last['at'])}"
 
 
-def _counts(reasons: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items())) or "none"
-
-
-def _summary(found: Found) -> str:
-    return f"{_counts(found.reasons)}{'' if found.whole else f' (among the newest {found.looked_at:,})'}"
+def summary(found: Found) -> str:
+    """How many letters there are of each reason, whichever was asked for."""
+    asked = "none of this reason; " if found.reasons and not found.letters else ""
+    counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(found.reasons.items())) or "none"
+    return f"{asked}{counts}{'' if found.whole else f' (among the newest {found.looked_at:,})'}"

@@ -13,6 +13,7 @@ from saffron.engine.events.columns import Column
 from saffron.schema.schema import Kind
 
 Words = NDArray[np.int64]
+Key = Sequence[str]
 Kinds = Mapping[str, Kind]
 
 
@@ -24,14 +25,16 @@ def words_of(kind: Kind, values: NDArray[Any]) -> Words:
     return values.astype(np.int64)
 
 
-def widened_words(words: Words, key: Sequence[str], old: Kinds, new: Kinds) -> Words:
+def widened_words(words: Words, old_key: Key, new_key: Key, old: Kinds, new: Kinds) -> Words:
     """int64 [attributes, n]: words of a key under `old` kinds as they are under `new` ones, which have all values.
 
-    Words of what is no key (a free slot) may stand for anything."""
+    The keys are one, place by place: a computed value has its kind in its name, which is another one then. Words of
+    what is no key (a free slot) may stand for anything.
+    """
     found: list[Words] = []
     row = 0
-    for name in key:
-        kind, wider = old.get(name), new.get(name)
+    for name, its in zip(old_key, new_key, strict=True):
+        kind, wider = old.get(name), new.get(its)
         if kind is None or wider is None:  # `ts` or `type`
             found.append(words[row])
             row += 1

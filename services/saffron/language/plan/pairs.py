@@ -122,10 +122,12 @@ def nearest_and_rest(side: Expr) -> tuple[Expr, Expr]:
 def compared_by_pairs(left: Expr, right: Expr, *, whole: bool) -> bool:
     """True if a comparison needs pairs, as float64 does not decide it (`whole`: nor int64).
 
-    Without `whole`, what is null so far may be any number: engines of trends keep values, to be compared later.
+    What is null so far may be any number: engines keep values, to be compared later. With `whole` an int64 is kept.
     """
     kinds = _kind(left), _kind(right)
-    if None in kinds or (whole and Kind.NULL in kinds) or not any(kind is not None and kind.is_wide for kind in kinds):
+    if None in kinds or not any(kind is not None and kind.is_wide for kind in kinds):
+        return False
+    if whole and Kind.NULL in kinds and Kind.NUMBER not in kinds:
         return False
     if whole and all(kind is not None and kind.is_whole for kind in kinds):
         return False

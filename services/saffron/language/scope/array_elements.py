@@ -38,6 +38,12 @@ def is_open(expr: Expr) -> bool:
     return one is not None and one.kind is Kind.NULL
 
 
+def holds_element(expr: Expr) -> bool:
+    """True if an expression of unknown kind may have a value: any other one is null until its attributes have kinds."""
+    one = Computed.of_name(expr.name) if isinstance(expr, Attribute) else None
+    return one is not None and one.kind is Kind.NULL and one.reads_element
+
+
 def settled(expr: Attribute, kind: Kind) -> Attribute:
     """An open element read as a kind."""
     one = Computed.of_name(expr.name)

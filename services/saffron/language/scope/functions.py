@@ -175,8 +175,9 @@ def _placed(
     if kind is Kind.NULL and event is None:
         kind = Kind.FLOAT  # no event has had any of the values yet
     inline = Call(row.name, tuple(arguments), kind)
-    number = kind.is_number and not (kind.is_wide and event is not None)
-    if row.kernel is not None or (row.name in CHOICES and (number or kind is Kind.BOOL) and _is_inline(row, arguments)):
+    # Numbers are inline however wide they are: runs that hold one go on when a schema grows.
+    held = kind.is_number or kind is Kind.BOOL
+    if row.kernel is not None or (row.name in CHOICES and held and _is_inline(row, arguments)):
         return inline
     if event is not None:
         one = Computed(Applied(row.name, tuple(map(tree_of, arguments))), kind)
@@ -203,9 +204,8 @@ def _is_constant(expr: Expr) -> bool:
 
 
 def _is_inline(row: Function, arguments: Sequence[Expr]) -> bool:
-    """True if kernels can compute with the arguments of a choice: none is a text, or an array."""
-    kinds = map(_kind_with_texts, arguments)
-    return all(kind is None or (row.name == "is_null" and kind is Kind.STRING) for kind in kinds)
+    """True if kernels can compute with the arguments of a choice. Of a text or an array they know if it is null."""
+    return row.name == "is_null" or all(_kind_with_texts(one) is None for one in arguments)
 
 
 def _kind_with_texts(expr: Expr) -> Kind | None:

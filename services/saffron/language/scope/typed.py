@@ -13,7 +13,7 @@ from functools import partial, reduce
 
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
 from saffron.language.plan.rewrite import reads
-from saffron.language.scope.array_elements import ARRAY_HINT, is_open, no_array, open_element
+from saffron.language.scope.array_elements import ARRAY_HINT, holds_element, no_array, open_element
 from saffron.language.scope.functions import bind_function, settle
 from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed, literal_sort
@@ -159,9 +159,9 @@ class _Binder:
     def _comparison(self, operation: tree.Operation) -> Typed:
         """A bound comparison. It warns of operands of different types; QueryError for an order of truth values."""
         left, right = self._compared(operation.left), self._compared(operation.right)
-        if is_open(left.expr) and right.sort is Sort.UNKNOWN:
+        if holds_element(left.expr) and right.sort is Sort.UNKNOWN:
             return self._of_any_kind(operation.operator, left, right)
-        if is_open(right.expr) and left.sort is Sort.UNKNOWN:
+        if holds_element(right.expr) and left.sort is Sort.UNKNOWN:
             return self._of_any_kind(operation.operator, left, right)
         left, right = settle(left, right.sort), settle(right, left.sort)
         if operation.operator not in ("=", "!="):

@@ -22,6 +22,7 @@ from saffron.engine.match.core.pools import Pool
 from saffron.engine.match.core.rows import Rows
 from saffron.engine.match.core.runs import FIRST_FEATURE
 from saffron.language.plan.pairs import rest_name, rest_of_name
+from saffron.schema.computed import lasting
 from saffron.schema.schema import NULL_INT, Kind, Schema
 
 Array = NDArray[Any]
@@ -31,24 +32,25 @@ _COUNTED = (What.SUM, What.NUMBER, What.MEAN, What.SPREAD, What.LENGTH)
 
 def adopt_rows(rows: Rows, old: Schema, new: Schema) -> None:
     """Change the attribute columns of the rows to those of the new schema; a new column is null in all rows."""
+    known = {lasting(name): name for name in old.kinds}
     for name, kind in new.kinds.items():
-        before = old.kinds.get(name)
-        if before is not None and before.column is kind.column:
-            continue
-        if before is None:
+        was = known.get(lasting(name))
+        if was is None:
             column = Column(kind.column, np.full(rows.capacity, kind.null, kind.dtype))
+        elif was == name and old.kinds[was].column is kind.column:
+            continue
         else:
-            column = converted(_column(rows.columns, name, before), kind)
+            column = converted(_column(rows.columns, was, old.kinds[was]), kind)
         for part, its in kinds_held(name, kind).items():
             rows.columns[column_name(part)] = np.ascontiguousarray(_part(column, part).data, its.dtype)
 
 
-def adopt_keys(keys: Keys, key: Sequence[str], old: Schema, new: Schema) -> Keys:
+def adopt_keys(keys: Keys, old_key: Sequence[str], new_key: Sequence[str], old: Schema, new: Schema) -> Keys:
     """The same keys in the same slots, as words of the new schema's kinds."""
-    if all(old.kinds.get(name) == new.kinds.get(name) for name in key):
+    if [old.kinds.get(name) for name in old_key] == [new.kinds.get(name) for name in new_key]:
         return keys
     held = np.asarray(keys.arrays()["held"], np.int64)
-    return keys.renamed(widened_words(held, key, old.kinds, new.kinds))
+    return keys.renamed(widened_words(held, old_key, new_key, old.kinds, new.kinds))
 
 
 def adopt_pool(pool: Pool, old: State, new: State) -> None:
@@ -67,7 +69,7 @@ def adopt_pool(pool: Pool, old: State, new: State) -> None:
 
 def _place(feature: Feature) -> tuple[object, ...]:
     """The identity of a feature, without the kind of its values."""
-    return feature.component, feature.what, feature.name, feature.back, feature.function
+    return feature.component, feature.what, lasting(feature.name), feature.back, feature.function
 
 
 def _feature(feature: Feature, values: Mapping[tuple[object, ...], tuple[Feature, Array]], lanes: int) -> Array:
@@ -77,7 +79,8 @@ def _feature(feature: Feature, values: Mapping[tuple[object, ...], tuple[Feature
         return _held(*known, feature)
     whole = rest_of_name(feature.name)
     what = RESTS.get(feature.what, feature.what)
-    source = (feature.component, what, feature.name if whole is None else whole, feature.back, feature.function)
+    name = lasting(feature.name if whole is None else whole)
+    source = (feature.component, what, name, feature.back, feature.function)
     if (whole is not None or feature.what in RESTS) and source in values:
         held, numbers = values[source]
         return np.zeros(lanes) if held.floating else rests_of(numbers)

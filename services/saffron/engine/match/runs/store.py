@@ -186,7 +186,7 @@ class EventStore:
     def adopt(self, fresh: EventStore) -> None:
         """Go on under the wider schema of `fresh`."""
         adopt_rows(self.rows, self.schema, fresh.schema)
-        self.keys = adopt_keys(self.keys, self.plan.key, self.schema, fresh.schema)
+        self.keys = adopt_keys(self.keys, self.plan.key, fresh.plan.key, self.schema, fresh.schema)
         self._pinned.release()
         self._pinned, self._program = fresh._pinned, fresh._program
         self.plan, self.schema = fresh.plan, fresh.schema

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.events.key_words import widened_words
+from saffron.engine.events.key_words import Key, widened_words
 from saffron.engine.trends.core import layout
 from saffron.engine.trends.core.arrays import Ints
 from saffron.engine.trends.ordered import code as ordered_code
 from saffron.engine.trends.ordered import tree_pool
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.pairs import rest_of_name
+from saffron.schema.computed import lasting
 from saffron.schema.schema import Kind
 
 Arrays = dict[str, NDArray[Any]]
@@ -34,10 +35,11 @@ def adopted(old: TrendQuery, fresh: TrendQuery) -> TrendQuery:
     assert old.needs.strings == fresh.needs.strings, "another literal has come"
     state = dict(old.snapshot())
     kinds = old.kinds, fresh.kinds
-    state["keys"] = _places(_rows(state["keys"], old.plan.key, *kinds, words=1 + _width(old, old.plan.key)), old, fresh)
-    state["groups"] = _rows(state["groups"], old.plan.group, *kinds, words=1 + _width(old, old.plan.group))
+    key, group = (old.plan.key, fresh.plan.key), (old.plan.group, fresh.plan.group)
+    state["keys"] = _places(_rows(state["keys"], *key, *kinds, words=1 + _width(old, old.plan.key)), old, fresh)
+    state["groups"] = _rows(state["groups"], *group, *kinds, words=1 + _width(old, old.plan.group))
     words = np.ascontiguousarray(state["out"][:, layout.O_WORDS :].T)
-    out = widened_words(words.astype(np.int64), old.plan.group, *kinds)
+    out = widened_words(words.astype(np.int64), *group, *kinds)
     state["out"] = np.ascontiguousarray(np.concatenate([state["out"][:, : layout.O_WORDS], out.T], axis=1), np.int64)
     state |= _vertices(state, old, fresh) if old.graphs.lists else _none(fresh)
     _free_trees(state, old, fresh)
@@ -50,11 +52,11 @@ def _width(query: TrendQuery, key: Sequence[str]) -> int:
 
 
 def _rows(
-    rows: NDArray[Any], key: Sequence[str], old: Mapping[str, Kind], new: Mapping[str, Kind], *, words: int
+    rows: NDArray[Any], old_key: Key, new_key: Key, old: Mapping[str, Kind], new: Mapping[str, Kind], *, words: int
 ) -> Ints:
     """Keys or groups under other words; `TrendQuery.take_over` computes their hashes."""
     held = np.ascontiguousarray(rows[:, 1:words].T, np.int64)
-    renamed = widened_words(held, key, old, new)
+    renamed = widened_words(held, old_key, new_key, old, new)
     return np.ascontiguousarray(np.concatenate([rows[:, :1], renamed.T, rows[:, words:]], axis=1), np.int64)
 
 
@@ -80,13 +82,13 @@ def _none(fresh: TrendQuery) -> Arrays:
 def _vertices(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> Arrays:
     """Vertices with their attributes, and what waits for trees, where `fresh` looks for them."""
     values, marks = state["values"], state["marks"]
-    known = {name: row for row, (name, _) in enumerate(old.needs.attributes[: old.needs.stored])}
+    known = {lasting(name): row for row, (name, _) in enumerate(old.needs.attributes[: old.needs.stored])}
     found = np.full((fresh.needs.stored, values.shape[1]), np.nan)
     for row, (name, _) in enumerate(fresh.needs.attributes[: fresh.needs.stored]):
         whole = rest_of_name(name)
-        if name in known:
-            found[row] = values[known[name]]
-        elif whole in known:
+        if (same := lasting(name)) in known:
+            found[row] = values[known[same]]
+        elif whole is not None and lasting(whole) in known:
             found[row] = 0.0  # so far every number was a float64
     trees = list(old.graphs.trees)
     waiting = [trees.index(t) for t in fresh.graphs.trees] if old.plan.strict else []
