@@ -24,7 +24,14 @@ QUERY = "QUERY q PATTERN A a WITHIN 1 s"
 SHED = ("--latency-bound", "1s", "--rate", "5")
 FREE = {
     *("replay --key", "replay --why", "backfill files", "backfill --out", "enumerate files", "stream infer sources"),
-    *("stream show name", "stream add --key", "stream add --from", "stream set name", "stream set --key"),
+    *(
+        "stream show name",
+        "stream add --key",
+        "stream add --from",
+        "stream set name",
+        "stream set --key",
+        "stream set --from",
+    ),
     *("stream remove name", "query show name", "query why name", "query why asked", "query pause name"),
     *("query resume name", "query replace name", "query remove name", "produce events", "produce --key"),
     *("produce --stream", "tail topics", "dlq list --reason", "dlq list --stream", "dlq send-again --reason"),
@@ -48,6 +55,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "stream infer --name": ("a b", "", "a.b"),
     "stream add name": ("a b", "a.b"),
     "stream add --topic": ("a/b", "", "."),
+    "stream set --topic": ("a/b",),
     "produce --topic": ("a/b", ".."),
     "stream check inputs": ("nosuch", "t=", "u=x"),
     "dlq show letter": ("nosuch", "a/b/c", "/1/2", "a/1/x"),
