@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -246,6 +247,10 @@ class TrendQuery:
             **self._extremes.saved(),
             **self._codes.saved(),
         }
+
+    def empty(self, windows: int) -> dict[str, NDArray[np.generic]]:
+        """The state without any event, in so many slots, as arrays by name."""
+        return saved(store.new(self.wiring, replace(self._sizes(), windows=windows)), ())
 
     def keeps(self, kinds: Mapping[str, Kind]) -> bool:
         """True if a stream whose attributes have these kinds does not change the columns that the query reads."""
