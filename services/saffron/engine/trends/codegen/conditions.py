@@ -6,7 +6,7 @@ computed in float64 with NaN for null (`plan.Binary`); a string is the number un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -20,6 +20,7 @@ from saffron.engine.trends.core.measures import Measures
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary, Which
 from saffron.language.plan.pairs import nearest_and_rest, rest_of_name
 from saffron.language.plan.trend_plan import TrendPlan
+from saffron.schema.computed import Applied, Computed, Constant, Tree
 from saffron.schema.schema import Kind
 
 _MATRIX = types.float64[:, ::1]
@@ -34,7 +35,8 @@ class Reads:
 
     `attributes`: (name, kind) of each column, the stored ones first; `stored`: how many are kept with each vertex,
     for edge conditions read them of the earlier event. `summed`: those read as mantissa and exponent besides.
-    `strings`: the string literals, interned as 0, 1, ... `ordered`: some condition orders strings, so that their ranks
+    `strings`: the string literals, interned as 0, 1, ..., with those of computed values: kernels compute some of these
+    under another schema. `ordered`: some condition orders strings, so that their ranks
     are needed.
     """
 
@@ -62,6 +64,7 @@ def reads(graphs: Graphs, measures: Measures) -> Reads:
     parts = edges + others
     rest = {(a.name, a.kind) for a in parts if isinstance(a, Attribute)} | set(measures.read)
     literals = {c.value for c in parts if isinstance(c, Const) and isinstance(c.value, str)}
+    literals |= {text for name, _ in (*earlier, *rest) for text in _texts_of(name)}
     return Reads(
         attributes=(*sorted(earlier, key=str), *sorted(rest - earlier, key=str)),
         stored=len(earlier),
@@ -71,6 +74,18 @@ def reads(graphs: Graphs, measures: Measures) -> Reads:
             isinstance(p, Binary) and p.operator in expression_text.ORDERINGS and _of_strings(p) for p in parts
         ),
     )
+
+
+def _texts_of(name: str) -> Iterator[str]:
+    """The string literals of the computed value that is read under a name."""
+    one = Computed.of_name(rest_of_name(name) or name)
+    trees: list[Tree] = [] if one is None else [one.tree]
+    while trees:
+        tree = trees.pop()
+        if isinstance(tree, Applied):
+            trees.extend(tree.arguments)
+        elif isinstance(tree, Constant) and isinstance(tree.value, str):
+            yield tree.value
 
 
 def opening_condition(plan: TrendPlan) -> tuple[Expr, ...]:

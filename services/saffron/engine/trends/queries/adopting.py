@@ -8,6 +8,7 @@ of the comparison was only null, nothing could follow, and nothing that was null
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,11 +17,14 @@ from numpy.typing import NDArray
 
 from saffron.engine.events.key_words import widened_words
 from saffron.engine.trends.core import layout
-from saffron.engine.trends.core.arrays import Ints
+from saffron.engine.trends.core.arrays import Floats, Ints
+from saffron.engine.trends.core.order import Pairs
 from saffron.engine.trends.ordered import code as ordered_code
 from saffron.engine.trends.ordered import tree_pool
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.pairs import rest_of_name
+from saffron.schema.computed import Applied, Computed, Constant, Read, Tree, applied_to
+from saffron.schema.numbers import pair_of, value_of_pair
 from saffron.schema.schema import Kind
 
 Arrays = dict[str, NDArray[Any]]
@@ -88,6 +92,9 @@ def _vertices(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQu
             found[row] = values[known[name]]
         elif whole in known:
             found[row] = 0.0  # so far every number was a float64
+        elif (one := Computed.of_name(whole or name)) is not None:
+            pairs = _computed(one.tree, values, old)
+            found[row] = pairs.real if whole is None else pairs.imag
     trees = list(old.graphs.trees)
     waiting = [trees.index(t) for t in fresh.graphs.trees] if old.plan.strict else []
     first = marks.shape[1] - (len(trees) if old.plan.strict else 0)
@@ -95,6 +102,34 @@ def _vertices(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQu
         "values": np.concatenate([found, values[[old.needs.stored + at for at in waiting]]]),
         "marks": np.ascontiguousarray(marks[:, [*range(first), *(first + at for at in waiting)]]),
     }
+
+
+def _computed(tree: Tree, values: Floats, old: TrendQuery) -> Pairs:
+    """[vertices] what a choice that kernels have computed so far is of each vertex, as pairs; null as NaN."""
+    stored = old.needs.attributes[: old.needs.stored]
+    trees = ((Computed.of_name(name), Read(name)) for name, _ in stored)
+    rows: dict[Tree, int] = {(read if one is None else one.tree): row for row, (one, read) in enumerate(trees)}
+
+    def value(at: int, v: int) -> Any:
+        number, kind = float(values[at, v]), stored[at][1]
+        if math.isnan(number):
+            return None
+        if kind is Kind.STRING:
+            return old.strings.value(int(number))
+        return bool(number) if kind is Kind.BOOL else value_of_pair(complex(number))
+
+    def found(part: Tree, v: int) -> Any:
+        if part in rows:
+            return value(rows[part], v)
+        if isinstance(part, Applied):
+            return applied_to(part.function, [found(one, v) for one in part.arguments])
+        return part.value if isinstance(part, Constant) else None
+
+    def pair(v: int) -> complex:
+        number = found(tree, v)
+        return complex(math.nan, math.nan) if number is None else pair_of(number)
+
+    return np.array([pair(v) for v in range(values.shape[1])], np.complex128)
 
 
 def _free_trees(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.core.measures import measures_of
 from saffron.engine.trends.queries.adopting import adopted
 from saffron.engine.trends.queries.reader import Reader
@@ -20,6 +21,7 @@ from saffron.engine.trends.values.returns import Rows
 from saffron.engine.windows.bounds import first_window
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.sharing import graph_of, in_order, sharing_key, united
+from saffron.language.trends.trend_graphs import scanning
 
 MOST_MEASURES = 32
 """Most numbers and extremes of one graph: each is a column of every vertex, and more text to compile."""
@@ -68,6 +70,8 @@ class SharedGraph:
         aggregates = tuple(dict.fromkeys((*aggregates, *more)))
         self.plan = replace(plan, aggregates=aggregates, window=self.plan.window)
         old = self.running
+        if old is not None:  # what is in a list stays there
+            self.plan = scanning(self.plan, graphs_of(self.plan, kinds).trees.keys() - old.graphs.trees.keys())
         if old is not None and not (old.plan == self.plan and old.keeps(kinds)):
             self.running = None  # nothing is left of it if what follows fails
             self.running = adopted(old, self._made(self.readers[0]))
