@@ -73,6 +73,7 @@ CHOSEN = (
     "A.x < coalesce(NEXT(A).y, NEXT(A).z)",
     "A.y <= coalesce(NEXT(A).y, NEXT(A).z)",
     "A.tags[1] < NEXT(A).y",
+    "coalesce(A.rare, 'q') = NEXT(A).y",
     "A.tags[1] < coalesce(NEXT(A).y, NEXT(A).z) AND A.k = NEXT(A).k",
     "nullif(A.x, A.y) != NEXT(A).x AND coalesce(length(A.rare), A.x) * NEXT(A).x > 2",
 )

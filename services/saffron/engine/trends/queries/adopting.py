@@ -125,9 +125,15 @@ def _computed(tree: Tree, values: Floats, old: TrendQuery) -> Pairs:
             return applied_to(part.function, [found(one, v) for one in part.arguments])
         return part.value if isinstance(part, Constant) else None
 
+    def is_known(part: Tree) -> bool:
+        inner = part.arguments if isinstance(part, Applied) else ()
+        return part in rows or (not isinstance(part, Read) and all(map(is_known, inner)))
+
+    known = is_known(tree)  # else its values were in a tree that is gone
+
     def pair(v: int) -> complex:
-        number = found(tree, v)
-        return complex(math.nan, math.nan) if number is None else pair_of(number)
+        number = found(tree, v) if known else None
+        return pair_of(number) if isinstance(number, int | float) else complex(math.nan, math.nan)
 
     return np.array([pair(v) for v in range(values.shape[1])], np.complex128)
 
