@@ -126,7 +126,9 @@ COMPARED = (
     "A.{0} {2} NEXT(A).{1}", "A.{0} {2} NEXT(A).{1} AND A.{1} = NEXT(A).{0}", "A.{0} {2} NEXT(A).{1} OR A.{1} > 1",
     "A.z {2} NEXT(A).{0} AND A.z >= NEXT(A).z", "A.{0} = NEXT(A).{1} AND A.z {2} NEXT(A).z",
     "A.{0} {2} NEXT(A).{1} AND A.z < NEXT(B).z", "A.z < NEXT(A).z AND A.{0} {2} NEXT(B).{1}",
-    "A.{0} {2} NEXT(A).{1} AND A.{0} = NEXT(B).{1}",
+    "A.{0} {2} NEXT(A).{1} AND A.{0} = NEXT(B).{1}", "CASE WHEN A.s = 'b' THEN A.{0} ELSE A.{1} END {2} NEXT(A).z",
+    "A.s != 'c' AND CASE WHEN NEXT(A).s != 'b' THEN NEXT(A).{0} ELSE NEXT(A).{1} END {2} A.z AND A.s = NEXT(A).s",
+    "coalesce(A.{0}, nullif(A.{1}, 'b')) {2} NEXT(A).{0} AND A.s != 'c'",
 )  # fmt: skip
 
 
@@ -134,6 +136,10 @@ COMPARED = (
 def test_values_that_come_late_are_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Attributes of aggregate queries that were only null: results are as if their kind had been known."""
     rng, count = random.Random(300 + seed), 0
+
+    def more() -> Event:
+        return {"z": rng.randrange(4), "s": rng.choice("abcd")}
+
     exact_numbers.hard_for_trees(rng, monkeypatch)
     for _ in range(25):
         condition = rng.choice(COMPARED).format(rng.choice("xy"), rng.choice("xy"), rng.choice(OPERATORS))
@@ -146,7 +152,7 @@ def test_values_that_come_late_are_found(seed: int, monkeypatch: pytest.MonkeyPa
         for seq in range(20):
             ts += rng.choice((0, 10, 10))
             values = {name: rng.choice(pool if seq >= first else LATE[0]) for name, (first, pool) in late.items()}
-            events.append({"seq": seq, "ts": ts, "type": rng.choice("AAB"), **values, "z": rng.randrange(4)})
+            events.append({"seq": seq, "ts": ts, "type": rng.choice("AAB"), **values, **more()})
         schemas = schemas_of(events, [0, *sorted({first for first, _ in late.values()})])
         try:
             compile_query(text, schemas[-1][1], name="q")

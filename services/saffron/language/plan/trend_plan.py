@@ -38,6 +38,7 @@ class Transition:
     `strategy`: what may be skipped between the two events.
     `ends`: transitions (indices) of the same source that an event stops waiting for once this one has taken a later
     event, under skip-till-next-match. Types, conditions and TIME decide that; `absences` do not.
+    `scanned`: the predecessors are in a list, whatever the conditions allow.
     """
 
     source: int
@@ -46,6 +47,7 @@ class Transition:
     absences: tuple[int, ...] = ()
     strategy: Strategy = Strategy.ANY
     ends: tuple[int, ...] = ()
+    scanned: bool = False
 
 
 @dataclass(frozen=True)

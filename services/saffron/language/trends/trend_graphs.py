@@ -12,9 +12,10 @@ The engine follows this decision, and `explain` prints it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 
 from saffron.language.plan.expressions import Expr
 from saffron.language.plan.pattern import Strategy
@@ -81,7 +82,8 @@ class TrendGraphs:
         for number, step in enumerate(self.steps):
             answer = range_of(step.transition)
             instant = all(map(self.is_instant, step.transition.absences))
-            if answer is not None and instant and step.negative is None and not self.waits(number):
+            tree = answer is not None and not step.transition.scanned and not self.waits(number)
+            if answer is not None and tree and instant and step.negative is None:
                 found[number] = answer
         return found
 
@@ -166,6 +168,25 @@ def numbered(plan: TrendPlan) -> tuple[tuple[GraphState, ...], tuple[GraphTransi
                 GraphTransition(transition, states + transition.source, states + transition.target, ends, negative)
             )
     return tuple(places), tuple(steps)
+
+
+def scanning(plan: TrendPlan, numbers: Collection[int]) -> TrendPlan:
+    """The plan whose steps with these numbers find predecessors in lists, whatever their conditions allow."""
+    number = count()
+
+    def template(one: Template) -> Template:
+        steps = (replace(step, scanned=next(number) in numbers) for step in one.transitions)
+        return replace(one, transitions=tuple(steps))
+
+    first, *others = [template(one) for one, _, _ in _templates(plan)]
+    sides = len(plan.sides)
+    return replace(plan, template=first, sides=tuple(others[:sides]), negatives=tuple(others[sides:]))
+
+
+def scanned(plan: TrendPlan) -> list[int]:
+    """The numbers of the steps that `scanning` marked."""
+    steps = (step for template, _, _ in _templates(plan) for step in template.transitions)
+    return [number for number, step in enumerate(steps) if step.scanned]
 
 
 def predecessors(plan: TrendPlan) -> Iterator[tuple[EdgeIndex, ...]]:

@@ -6,7 +6,7 @@ computed in float64 with NaN for null (`plan.Binary`); a string is the number un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -34,14 +34,14 @@ class Reads:
 
     `attributes`: (name, kind) of each column, the stored ones first; `stored`: how many are kept with each vertex,
     for edge conditions read them of the earlier event. `summed`: those read as mantissa and exponent besides.
-    `strings`: the string literals, interned as 0, 1, ... `ordered`: some condition orders strings, so that their ranks
-    are needed.
+    `strings`: the string literals with the codes that they are interned as. `ordered`: some condition orders strings,
+    so that their ranks are needed.
     """
 
     attributes: tuple[tuple[str, Kind], ...]
     stored: int
     summed: tuple[tuple[str, Kind], ...]
-    strings: tuple[str, ...]
+    strings: Mapping[str, int]
     ordered: bool
 
     @property
@@ -50,8 +50,11 @@ class Reads:
         return frozenset(rest_of_name(name) or name for name, _ in self.attributes)
 
 
-def reads(graphs: Graphs, measures: Measures) -> Reads:
-    """The attributes and values that the conditions and aggregates of this plan read."""
+def reads(graphs: Graphs, measures: Measures, code_of: Callable[[str], int] | None = None) -> Reads:
+    """The attributes and values that the conditions and aggregates of this plan read.
+
+    `code_of`: of a string literal; None: they have the codes 0, 1, ...
+    """
     asked = [expr for one in graphs.trees.values() for expr in one.expressions]
     edges = [part for exprs in graphs.conditions for expr in exprs for part in walk(expr)]
     local = [place.local for place in graphs.places]
@@ -66,7 +69,7 @@ def reads(graphs: Graphs, measures: Measures) -> Reads:
         attributes=(*sorted(earlier, key=str), *sorted(rest - earlier, key=str)),
         stored=len(earlier),
         summed=tuple(measures.summed),
-        strings=tuple(sorted(literals)),
+        strings={text: n if code_of is None else code_of(text) for n, text in enumerate(sorted(literals))},
         ordered=any(
             isinstance(p, Binary) and p.operator in expression_text.ORDERINGS and _of_strings(p) for p in parts
         ),
@@ -117,7 +120,7 @@ def write(graphs: Graphs, needs: Reads) -> str:
     event does not meet; `choose_openings` unmarks the events that do not open a window.
     """
     places = {read: index for index, read in enumerate(needs.attributes)}
-    codes = {value: code for code, value in enumerate(needs.strings)}
+    codes = needs.strings
 
     def current(attribute: Attribute) -> str:
         return f"float(attributes[{places[attribute.name, attribute.kind]}, i])"

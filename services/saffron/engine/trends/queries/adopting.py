@@ -32,7 +32,6 @@ def adopted(old: TrendQuery, fresh: TrendQuery) -> TrendQuery:
     """`fresh`, made for the same text under a wider schema, with all that `old` holds."""
     assert old.graphs.trees.keys() >= fresh.graphs.trees.keys(), "a list has become a tree"
     assert set(old.graphs.lists) <= set(fresh.graphs.lists), "a list has gone"
-    assert old.needs.strings == fresh.needs.strings, "another literal has come"
     state = dict(old.snapshot())
     kinds = old.kinds, fresh.kinds
     key, group = (old.plan.key, fresh.plan.key), (old.plan.group, fresh.plan.group)
@@ -41,7 +40,7 @@ def adopted(old: TrendQuery, fresh: TrendQuery) -> TrendQuery:
     words = np.ascontiguousarray(state["out"][:, layout.O_WORDS :].T)
     out = widened_words(words.astype(np.int64), *group, *kinds)
     state["out"] = np.ascontiguousarray(np.concatenate([state["out"][:, : layout.O_WORDS], out.T], axis=1), np.int64)
-    state |= _vertices(state, old, fresh) if old.graphs.lists else _none(fresh)
+    state |= _vertices(state, old, fresh) if old.graphs.lists else _none(fresh, len(state["slots"]))
     _free_trees(state, old, fresh)
     fresh.take_over(old, state)
     return fresh
@@ -74,9 +73,9 @@ def _places(keys: Ints, old: TrendQuery, fresh: TrendQuery) -> Ints:
     return np.ascontiguousarray(np.concatenate([keys[:, :first], *map(of_list, fresh.graphs.lists), *roots], axis=1))
 
 
-def _none(fresh: TrendQuery) -> Arrays:
-    """Room for the first vertices of lists."""
-    return {name: array for name, array in fresh.snapshot().items() if name in _OF_VERTICES}
+def _none(fresh: TrendQuery, windows: int) -> Arrays:
+    """Room for the first vertices of lists, in so many slots."""
+    return {name: array for name, array in fresh.empty(windows).items() if name in _OF_VERTICES}
 
 
 def _vertices(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> Arrays:

@@ -8,10 +8,11 @@ events for one reader, that reader takes a copy of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from saffron.engine.trends.core.graphs import graphs_of
 from saffron.engine.trends.core.measures import measures_of
 from saffron.engine.trends.queries.adopting import adopted
 from saffron.engine.trends.queries.reader import Reader
@@ -20,6 +21,7 @@ from saffron.engine.trends.values.returns import Rows
 from saffron.engine.windows.bounds import first_window
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.language.trends.sharing import graph_of, in_order, sharing_key, united
+from saffron.language.trends.trend_graphs import scanning
 
 MOST_MEASURES = 32
 """Most numbers and extremes of one graph: each is a column of every vertex, and more text to compile."""
@@ -34,7 +36,8 @@ class SharedGraph:
     `plan`: of the graph, with the aggregates of all readers that it ever had. `running`: the counting state, None until
     it is needed. `low`: the first window; None: it follows from the stream's next event. `openings`: the windows of
     OPEN ON that are open at the beginning. `since`: the graph has had every event of windows that begin after this ts
-    or position. `lost`: the reason why its snapshot could not be restored.
+    or position. `lost`: the reason why its snapshot could not be restored. `literals`: the codes that the snapshot's
+    strings have; those of a graph that runs are its own.
     """
 
     plan: TrendPlan
@@ -45,6 +48,7 @@ class SharedGraph:
     running: TrendQuery | None = None
     since: int | None = None
     lost: Exception | None = None
+    literals: Mapping[str, int] | None = None
     alike: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,9 +72,11 @@ class SharedGraph:
         aggregates = tuple(dict.fromkeys((*aggregates, *more)))
         self.plan = replace(plan, aggregates=aggregates, window=self.plan.window)
         old = self.running
+        if old is not None:  # what is in a list stays there
+            self.plan = scanning(self.plan, graphs_of(self.plan, kinds).trees.keys() - old.graphs.trees.keys())
         if old is not None and not (old.plan == self.plan and old.keeps(kinds)):
             self.running = None  # nothing is left of it if what follows fails
-            self.running = adopted(old, self._made(self.readers[0]))
+            self.running = adopted(old, self._made(self.readers[0], old.strings.pin))
         self._liken()
 
     def add(self, reader: Reader) -> None:
@@ -81,7 +87,7 @@ class SharedGraph:
     def run(self) -> TrendQuery:
         """The counting state; it and its kernels are made at the first call."""
         if self.running is None:
-            running = self._made(self.readers[0])
+            running = self._made(self.readers[0], None if self.literals is None else self.literals.__getitem__)
             if self.low is not None:
                 running.begin_at(self.low)
             running.reopen(self.openings)
@@ -89,8 +95,8 @@ class SharedGraph:
         self.running.slot = self.readers[0].slot
         return self.running
 
-    def _made(self, reader: Reader) -> TrendQuery:
-        return TrendQuery(self.plan, reader.kinds, reader.slot, compiled=self.compiled)
+    def _made(self, reader: Reader, code_of: Callable[[str], int] | None) -> TrendQuery:
+        return TrendQuery(self.plan, reader.kinds, reader.slot, compiled=self.compiled, code_of=code_of)
 
     def own(self, reader: Reader, rows: Rows) -> Rows:
         """The rows of one reader, out of those that the graph found."""
@@ -100,7 +106,7 @@ class SharedGraph:
     def copy_for(self, readers: Sequence[Reader]) -> SharedGraph:
         """A graph that holds the same, for some of the readers, which leave this one."""
         assert self.running is not None
-        running = self._made(readers[0])
+        running = self._made(readers[0], self.running.needs.strings.__getitem__)
         running.restore(self.running.snapshot())
         for reader in readers:
             self.readers.remove(reader)

@@ -15,6 +15,7 @@ from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.shared import SharedGraph
 from saffron.language.plan.trend_plan import TrendAggregate
 from saffron.language.trends.sharing import graph_of
+from saffron.language.trends.trend_graphs import scanned, scanning
 from saffron.schema.schema import Kind
 
 Given = tuple[bytes, tuple[int, ...]]
@@ -90,6 +91,8 @@ class SharedGraphs:
                 "readers": names,
                 "slide": graph.plan.window.slide,
                 "since": graph.since,
+                "scanned": scanned(graph.plan),
+                "literals": graph.literals if graph.running is None else graph.running.needs.strings,
                 "aggregates": [
                     [one.function, one.component, one.attribute, None if one.kind is None else one.kind.value]
                     for one in graph.plan.aggregates
@@ -128,8 +131,11 @@ class SharedGraphs:
             for function, component, attribute, kind in saved["aggregates"]
         )
         window = replace(reader.plan.window, slide=saved["slide"])
-        plan = replace(graph_of(reader.plan), aggregates=aggregates, window=window)
-        self._restored[id(saved)] = SharedGraph(plan, self.compiled, [reader], since=saved["since"])
+        plan = scanning(graph_of(reader.plan), saved.get("scanned", ()))
+        plan = replace(plan, aggregates=aggregates, window=window)
+        self._restored[id(saved)] = SharedGraph(
+            plan, self.compiled, [reader], since=saved["since"], literals=saved.get("literals")
+        )
 
     # ---------------------------------------------------------------- who is with whom
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ _SLACK = 1024  # each query has a table of its own
 class TrendQuery:
     """Aggregates the trends of one plan over the blocks of one partition (T1-T10).
 
-    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`.
+    `kinds`: kind of each attribute of the stream's schema. `slot`: the query's bit in `Columns.dropped`. `code_of`:
+    of a string literal, where a snapshot or an earlier schema has given it a code (`conditions.reads`).
     Raises SaffronError for what it cannot hold (`core.engine`).
     """
 
@@ -49,6 +51,7 @@ class TrendQuery:
         slot: int,
         *,
         compiled: bool = True,
+        code_of: Callable[[str], int] | None = None,
     ) -> None:
         self.graphs = graphs_of(plan, kinds)
         compiled = compiled and engine_of_graphs(self.graphs).engine is Engine.TRENDS
@@ -59,7 +62,7 @@ class TrendQuery:
         self.group_kinds = kinds_of(self.graphs.plan.group, kinds)
         self.strings = Strings()
         self._measures = measures_of(plan)
-        self.needs = conditions.reads(self.graphs, self._measures)
+        self.needs = conditions.reads(self.graphs, self._measures, code_of)
         self.wiring = wiring_of(self.graphs, self._measures, self.needs.attributes, self.needs.stored)
         self._kernels = (
             source.special(self.wiring, self._sizes().lasting, compiled=True)
@@ -109,10 +112,12 @@ class TrendQuery:
         return sizes_of(self.graphs, self._measures, self.needs.stored)
 
     def _table(self, *saved: Any) -> Strings:
-        """A table of strings; literals of the conditions have the codes 0, 1, ...: kernels are written with them."""
-        strings = Strings(*saved, slack=_SLACK)
-        for text in self.needs.strings:
-            strings.pin(text)
+        """A table of strings; literals of the conditions have the codes with which kernels are written."""
+        text_of = {code: text for text, code in self.needs.strings.items()}
+        empty = [text_of.get(code) for code in range(1 + max(text_of, default=-1))]
+        strings = Strings(*(saved or (empty,)), slack=_SLACK)
+        for text, code in self.needs.strings.items():
+            assert strings.pin(text) == code, f"{text!r} has another code in the snapshot"
         return strings
 
     def _warm(self) -> None:
@@ -246,6 +251,10 @@ class TrendQuery:
             **self._extremes.saved(),
             **self._codes.saved(),
         }
+
+    def empty(self, windows: int) -> dict[str, NDArray[np.generic]]:
+        """The state without any event, in so many slots, as arrays by name."""
+        return saved(store.new(self.wiring, replace(self._sizes(), windows=windows)), ())
 
     def keeps(self, kinds: Mapping[str, Kind]) -> bool:
         """True if a stream whose attributes have these kinds does not change the columns that the query reads."""

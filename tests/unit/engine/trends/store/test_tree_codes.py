@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from saffron.engine.trends.core.graphs import graphs_of
+from saffron.engine.trends.ordered import ordered
 from saffron.engine.trends.queries import trend_query
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.language import compile_query
@@ -69,7 +70,7 @@ def test_integers_beyond_float64_give_the_same_results(seed: int, monkeypatch: p
     rng = random.Random(seed)
     exact_numbers.hard_for_trees(rng, monkeypatch)
     monkeypatch.setattr(trend_query, "_SLACK", 0)  # strings are forgotten soon
-    text, events = made_query(rng), stream(rng, 300)
+    text, events = made_query(rng), moved(stream(rng, 300), rng.choice((0, -1000)))
     first = rng.choice((0, 150))  # the first that is moved
     small, large = (events[:first] + moved(events[first:], by) for by in (10_000, MOVED))
     narrow, wide = map(exact_numbers.schema_of, (small, large))
@@ -80,6 +81,23 @@ def test_integers_beyond_float64_give_the_same_results(seed: int, monkeypatch: p
     schemas = [(0, narrow), (first, wide)] if first else [(0, wide)]
     assert results(text, large, schemas, cuts, set(rng.sample(range(12), 3))) == expected, text
     assert results(text, large, schemas, [], set()) == expected, text
+
+
+@pytest.mark.parametrize("late", ["wide", "string"])
+def test_equal_negative_numbers_are_found_after_codes_come_or_go(late: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their bits, as integers, stand the other way round."""
+    monkeypatch.setattr(ordered, "SHORT", 0)
+    rng, condition = random.Random(1), "A.x < NEXT(B).s" if late == "string" else "A.y = NEXT(B).y"
+    text = f"PATTERN SEQ(A+, B?) WHERE A.y = NEXT(A).y AND {condition} WITHIN 5000 ms RETURN COUNT(*)"
+    same = {"x": MOVED + 1, "s": None}
+    events = [
+        {"seq": s, "ts": s, "type": rng.choice("AAAB"), "y": -rng.randrange(20) - 0.5, **same} for s in range(200)
+    ]
+    events[150] |= {"s": "a"} if late == "string" else {"y": -MOVED - 1}
+    narrow, wide = exact_numbers.schema_of(events[:150]), exact_numbers.schema_of(events)
+    expected = results(text, events, [(0, wide)], [], set())
+    assert expected
+    assert results(text, events, [(0, narrow), (150, wide)], [170], set()) == expected
 
 
 def test_queries_of_this_file_have_trees_with_codes() -> None:
