@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import orjson
 import pyarrow as pa
 
+from saffron.api.html import digits
 from saffron.language.plan.expressions import (
     Aggregate,
     Attribute,
@@ -217,7 +218,9 @@ def _typed(values: list[Any], kind: pa.DataType | None) -> Column:
 
 def _text(value: Any) -> str:
     """A value as text; arrays, objects and truth values as JSON."""
-    return orjson.dumps(value).decode() if isinstance(value, list | dict | bool) else str(value)
+    if isinstance(value, list | dict | bool):
+        return orjson.dumps(value).decode()
+    return digits(value) if isinstance(value, int) else str(value)
 
 
 def _same(value: Any) -> Any:

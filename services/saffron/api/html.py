@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from html import escape
 from typing import Any
 
@@ -75,7 +76,14 @@ def number(value: Any) -> str:
     """A value as text: a float with six digits, null as a dash."""
     if value is None:
         return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return digits(value) if isinstance(value, int) else str(value)
+
+
+def digits(value: int) -> str:
+    """An integer as text, however long: `str` takes no more than 4,300 digits."""
+    return str(value) if isinstance(value, bool) else str(Decimal(value))
 
 
 def moment(ts: int) -> str:

@@ -14,11 +14,9 @@ from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import orjson
-
 from saffron.api.one_thread import OneThread
 from saffron.api.query import QueryLike, SchemaLike, compile_all
-from saffron.api.result import Result, result_of
+from saffron.api.result import Result, data_of, result_of
 from saffron.api.source import lines_of, source_of
 from saffron.api.times import duration, moment
 from saffron.counted import counted
@@ -197,7 +195,7 @@ class Live:
                     self._found.update(one.counts())
                     lines += chain.from_iterable(one.json())
         self._tell(live)
-        return [result_of(data) for data in whole(map(orjson.loads, lines))]
+        return [result_of(data) for data in whole(map(data_of, lines))]
 
     def _tell(self, live: LiveReplay) -> None:
         """Dead letters, and failed queries."""

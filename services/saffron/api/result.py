@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
+
+import orjson
 
 from saffron.api import html
 from saffron.api.timeline import timeline
 from saffron.counted import counted
 
+_BEYOND_64_BITS = re.compile(rb"[0-9]{20}")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -207,11 +213,24 @@ class Trend(Result):
         return bool(self._data["exact"])
 
     def __repr__(self) -> str:
-        parts = [f"{name}={value!r}" for name, value in {**self.group, **self.returns}.items()]
+        values = {**self.group, **self.returns}.items()
+        parts = [f"{name}={html.digits(one) if isinstance(one, int) else repr(one)}" for name, one in values]
         return f"<Trend {self.query}: {html.window_span(self.window)}, {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         return html.heading(self.query, self.group, html.window_span(self.window)) + html.values(self.returns)
+
+
+def data_of(line: bytes) -> dict[str, Any]:
+    """The JSON values of a result; counts and sums with EXACT are integers, however long.
+
+    Raises json.JSONDecodeError where the line is no JSON.
+    """
+    if b'"exact":' not in line or _BEYOND_64_BITS.search(line) is None:
+        found: dict[str, Any] = orjson.loads(line)
+        return found
+    read: dict[str, Any] = json.loads(line, parse_int=lambda digits: int(Decimal(digits)))  # int() takes 4,300 digits
+    return read
 
 
 def result_of(data: Mapping[str, Any]) -> Result:

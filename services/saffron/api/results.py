@@ -10,11 +10,9 @@ from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from saffron.api import html
 from saffron.api.query import QueryLike, SchemaLike, compile_all
-from saffron.api.result import Match, Result, Trend, result_of
+from saffron.api.result import Match, Result, Trend, data_of, result_of
 from saffron.api.source import Source, merged_source, source_of
 from saffron.api.times import duration
 from saffron.counted import counted
@@ -57,7 +55,7 @@ class Results:
         """`Match`, `Trend` and `Compressed` objects in the order of detection."""
         from saffron.engine.match.output.listing import whole
 
-        yield from map(result_of, whole(map(orjson.loads, self.lines())))
+        yield from map(result_of, whole(map(data_of, self.lines())))
 
     def lines(self) -> Iterator[bytes]:
         """The results as JSON, each without a newline, as `saffron replay` prints them."""
@@ -84,7 +82,7 @@ class Results:
         from saffron.api.arrow_table import table_of
 
         name = self._named(query)
-        rows = [data for line in self.lines() if (data := orjson.loads(line))["query"] == name]
+        rows = [data for line in self.lines() if (data := data_of(line))["query"] == name]
         assert self._replay is not None
         assert self._replay.schema is not None
         plan = self._replay.plans[self._replay.names.index(name)]

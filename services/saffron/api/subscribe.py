@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
 import time
@@ -12,9 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import orjson
-
-from saffron.api.result import Result, result_of
+from saffron.api.result import Result, data_of, result_of
 from saffron.api.result_topics import ResultTopics
 from saffron.errors import InputError, SaffronError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -204,8 +203,8 @@ class Subscription:
 def _object(value: bytes | None) -> Mapping[str, Any]:
     """The object that a JSON text is; an empty one where it is none."""
     try:
-        found = orjson.loads(value or b"")
-    except orjson.JSONDecodeError:
+        found = data_of(value or b"")
+    except json.JSONDecodeError:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -296,3 +296,21 @@ class TestTables:
         assert match.confidence is not None
         assert match._repr_html_().count("<circle") == 2
         assert results.why("*").trace.matches == 2
+
+
+@pytest.mark.parametrize("size", [60, 100, 15_000])
+def test_counts_with_exact_are_integers_however_long(size: int) -> None:
+    text, events = (
+        f"PATTERN A+ WITHIN {size} ms RETURN COUNT(*) AS n EXACT",
+        [{"type": "A", "ts": i} for i in range(size)],
+    )
+    digits = str(Decimal(2**size - 1))
+    (found,) = saffron.replay(text, events)
+    live = saffron.open(text)
+    for one in (found, *live.feed(events), *live.flush()):
+        assert isinstance(one, saffron.Trend)
+        assert one.returns["n"] == 2**size - 1
+        assert digits in repr(one)
+        assert digits in one._repr_html_()
+    table = saffron.replay(text, events).to_arrow()
+    assert [str(row["n"]) for row in table["return"].to_pylist() if row is not None] == [digits]
