@@ -189,6 +189,18 @@ def scanned(plan: TrendPlan) -> list[int]:
     return [number for number, step in enumerate(steps) if step.scanned]
 
 
+def scanned_at_first(plan: TrendPlan) -> list[int]:
+    """The numbers of the steps that version 0.1.0 scanned, though a tree answers them.
+
+    Under TIME STRICT a state had trees, or a list for more than what waits for them, but not both.
+    """
+    graphs = trend_graphs(plan)
+    listed = {s for s in range(len(graphs.places)) if graphs.is_listed_at_last(s)}
+    alone = (n for n in range(len(graphs.steps)) if n not in graphs.trees and graphs.total_of(n) is None)
+    listed |= {graphs.steps[n].source for n in alone}
+    return [n for n in graphs.trees if plan.strict and graphs.steps[n].source in listed]
+
+
 def predecessors(plan: TrendPlan) -> Iterator[tuple[EdgeIndex, ...]]:
     """The indexes of each graph's transitions, graph by graph: the template, the sides of AND, the negatives."""
     searches = iter(trend_graphs(plan).searches)

@@ -15,7 +15,7 @@ from saffron.engine.trends.queries.reader import Reader
 from saffron.engine.trends.queries.shared import SharedGraph
 from saffron.language.plan.trend_plan import TrendAggregate
 from saffron.language.trends.sharing import graph_of
-from saffron.language.trends.trend_graphs import scanned, scanning
+from saffron.language.trends.trend_graphs import scanned, scanned_at_first, scanning
 from saffron.schema.schema import Kind
 
 Given = tuple[bytes, tuple[int, ...]]
@@ -131,8 +131,8 @@ class SharedGraphs:
             for function, component, attribute, kind in saved["aggregates"]
         )
         window = replace(reader.plan.window, slide=saved["slide"])
-        plan = scanning(graph_of(reader.plan), saved.get("scanned", ()))
-        plan = replace(plan, aggregates=aggregates, window=window)
+        plan = replace(graph_of(reader.plan), aggregates=aggregates, window=window)
+        plan = scanning(plan, saved["scanned"] if "scanned" in saved else scanned_at_first(plan))
         self._restored[id(saved)] = SharedGraph(
             plan, self.compiled, [reader], since=saved["since"], literals=saved.get("literals")
         )

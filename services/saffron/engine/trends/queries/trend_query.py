@@ -280,8 +280,9 @@ class TrendQuery:
         self._codes.restore(state)
 
     def _hold(self, state: Mapping[str, NDArray[Any]]) -> None:
-        exact, trees = self.plan.exact, bool(self.graphs.trees)
-        self._store, self._index = restored(state, self.wiring, self._kernels.rehash, unlimited=exact, trees=trees)
+        empty, exact, trees = store.new(self.wiring, self._sizes()), self.plan.exact, bool(self.graphs.trees)
+        rehash = self._kernels.rehash
+        self._store, self._index = restored(state, self.wiring, rehash, empty, unlimited=exact, trees=trees)
 
     def _close_until(self, point: int, position: int) -> None:
         self._advance(self._nothing, 0, 0, point, position)
