@@ -101,8 +101,8 @@ class ComputedRead:
     types: tuple[EventTypes, ...]
 
 
-def lasting(name: str) -> Tree | str:
-    """What a name stands for while a schema grows: the name of a computed number changes, as it has the kind in it."""
+def without_kind(name: str) -> Tree | str:
+    """The value that a name stands for, whatever its kind: the name of a computed number changes as a schema grows."""
     one = Computed.of_name(name)
     return name if one is None or not one.kind.is_number else one.tree
 

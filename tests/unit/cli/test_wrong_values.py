@@ -24,18 +24,11 @@ QUERY = "QUERY q PATTERN A a WITHIN 1 s"
 SHED = ("--latency-bound", "1s", "--rate", "5")
 FREE = {
     *("replay --key", "replay --why", "backfill files", "backfill --out", "enumerate files", "stream infer sources"),
-    *(
-        "stream show name",
-        "stream add --key",
-        "stream add --from",
-        "stream set name",
-        "stream set --key",
-        "stream set --from",
-    ),
+    *("stream show name", "stream add --key", "stream add --from", "stream set name", "stream set --key"),
     *("stream remove name", "query show name", "query why name", "query why asked", "query pause name"),
     *("query resume name", "query replace name", "query remove name", "produce events", "produce --key"),
     *("produce --stream", "tail topics", "dlq list --reason", "dlq list --stream", "dlq send-again --reason"),
-    *("dlq send-again --stream", "dlq send-again --unset", "replay events"),
+    *("dlq send-again --stream", "dlq send-again --unset", "replay events", "stream set --from"),
 }
 """Texts of which any may be right: names that the running system, the events or the files know, and files."""
 TEXTS: dict[str, tuple[str, ...]] = {

@@ -22,7 +22,7 @@ from saffron.engine.match.core.pools import Pool
 from saffron.engine.match.core.rows import Rows
 from saffron.engine.match.core.runs import FIRST_FEATURE
 from saffron.language.plan.pairs import rest_name, rest_of_name
-from saffron.schema.computed import lasting
+from saffron.schema.computed import without_kind
 from saffron.schema.schema import NULL_INT, Kind, Schema
 
 Array = NDArray[Any]
@@ -32,9 +32,9 @@ _COUNTED = (What.SUM, What.NUMBER, What.MEAN, What.SPREAD, What.LENGTH)
 
 def adopt_rows(rows: Rows, old: Schema, new: Schema) -> None:
     """Change the attribute columns of the rows to those of the new schema; a new column is null in all rows."""
-    known = {lasting(name): name for name in old.kinds}
+    known = {without_kind(name): name for name in old.kinds}
     for name, kind in new.kinds.items():
-        was = known.get(lasting(name))
+        was = known.get(without_kind(name))
         if was is None:
             column = Column(kind.column, np.full(rows.capacity, kind.null, kind.dtype))
         elif was == name and old.kinds[was].column is kind.column:
@@ -69,7 +69,7 @@ def adopt_pool(pool: Pool, old: State, new: State) -> None:
 
 def _place(feature: Feature) -> tuple[object, ...]:
     """The identity of a feature, without the kind of its values."""
-    return feature.component, feature.what, lasting(feature.name), feature.back, feature.function
+    return feature.component, feature.what, without_kind(feature.name), feature.back, feature.function
 
 
 def _feature(feature: Feature, values: Mapping[tuple[object, ...], tuple[Feature, Array]], lanes: int) -> Array:
@@ -79,7 +79,7 @@ def _feature(feature: Feature, values: Mapping[tuple[object, ...], tuple[Feature
         return _held(*known, feature)
     whole = rest_of_name(feature.name)
     what = RESTS.get(feature.what, feature.what)
-    name = lasting(feature.name if whole is None else whole)
+    name = without_kind(feature.name if whole is None else whole)
     source = (feature.component, what, name, feature.back, feature.function)
     if (whole is not None or feature.what in RESTS) and source in values:
         held, numbers = values[source]

@@ -18,7 +18,7 @@ from saffron.engine.trends.core import expression_text
 from saffron.engine.trends.core.graphs import Graphs
 from saffron.engine.trends.core.measures import Measures
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Unary, Which
-from saffron.language.plan.pairs import nearest_and_rest, rest_of_name
+from saffron.language.plan.pairs import nearest_and_rest
 from saffron.language.plan.trend_plan import TrendPlan
 from saffron.schema.schema import Kind
 
@@ -43,11 +43,6 @@ class Reads:
     summed: tuple[tuple[str, Kind], ...]
     strings: Mapping[str, int]
     ordered: bool
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The attributes that are read, each by its own name."""
-        return frozenset(rest_of_name(name) or name for name, _ in self.attributes)
 
 
 def reads(graphs: Graphs, measures: Measures, code_of: Callable[[str], int] | None = None) -> Reads:

@@ -21,7 +21,7 @@ from saffron.engine.trends.ordered import code as ordered_code
 from saffron.engine.trends.ordered import tree_pool
 from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language.plan.pairs import rest_of_name
-from saffron.schema.computed import lasting
+from saffron.schema.computed import without_kind
 from saffron.schema.schema import Kind
 
 Arrays = dict[str, NDArray[Any]]
@@ -33,6 +33,7 @@ def adopted(old: TrendQuery, fresh: TrendQuery) -> TrendQuery:
     assert old.graphs.trees.keys() >= fresh.graphs.trees.keys(), "a list has become a tree"
     assert set(old.graphs.lists) <= set(fresh.graphs.lists), "a list has gone"
     state = dict(old.snapshot())
+    roots = _roots(state["keys"], old)
     kinds = old.kinds, fresh.kinds
     key, group = (old.plan.key, fresh.plan.key), (old.plan.group, fresh.plan.group)
     state["keys"] = _places(_rows(state["keys"], *key, *kinds, words=1 + _width(old, old.plan.key)), old, fresh)
@@ -41,7 +42,7 @@ def adopted(old: TrendQuery, fresh: TrendQuery) -> TrendQuery:
     out = widened_words(words.astype(np.int64), *group, *kinds)
     state["out"] = np.ascontiguousarray(np.concatenate([state["out"][:, : layout.O_WORDS], out.T], axis=1), np.int64)
     state |= _vertices(state, old, fresh) if old.graphs.lists else _none(fresh, len(state["slots"]))
-    _free_trees(state, old, fresh)
+    _free_trees(roots, state, old, fresh)
     fresh.take_over(old, state)
     return fresh
 
@@ -69,7 +70,7 @@ def _places(keys: Ints, old: TrendQuery, fresh: TrendQuery) -> Ints:
         at = first + layout.LIST_SIZE * lists.index(s) if s in lists else None
         return nothing if at is None else keys[:, at : at + layout.LIST_SIZE]
 
-    roots = [keys[:, trees.index(t) - len(trees)][:, np.newaxis] for t in fresh.graphs.trees]
+    roots = [_roots(keys, old)[:, [trees.index(t)]] for t in fresh.graphs.trees]
     return np.ascontiguousarray(np.concatenate([keys[:, :first], *map(of_list, fresh.graphs.lists), *roots], axis=1))
 
 
@@ -81,13 +82,13 @@ def _none(fresh: TrendQuery, windows: int) -> Arrays:
 def _vertices(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> Arrays:
     """Vertices with their attributes, and what waits for trees, where `fresh` looks for them."""
     values, marks = state["values"], state["marks"]
-    known = {lasting(name): row for row, (name, _) in enumerate(old.needs.attributes[: old.needs.stored])}
+    known = {without_kind(name): row for row, (name, _) in enumerate(old.needs.attributes[: old.needs.stored])}
     found = np.full((fresh.needs.stored, values.shape[1]), np.nan)
     for row, (name, _) in enumerate(fresh.needs.attributes[: fresh.needs.stored]):
         whole = rest_of_name(name)
-        if (same := lasting(name)) in known:
+        if (same := without_kind(name)) in known:
             found[row] = values[known[same]]
-        elif whole is not None and lasting(whole) in known:
+        elif whole is not None and without_kind(whole) in known:
             found[row] = 0.0  # so far every number was a float64
     trees = list(old.graphs.trees)
     waiting = [trees.index(t) for t in fresh.graphs.trees] if old.plan.strict else []
@@ -98,12 +99,16 @@ def _vertices(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQu
     }
 
 
-def _free_trees(state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> None:
+def _roots(keys: NDArray[Any], old: TrendQuery) -> NDArray[Any]:
+    """[keys, trees] the roots of all trees."""
+    return keys[:, keys.shape[1] - len(old.graphs.trees) :]
+
+
+def _free_trees(roots: NDArray[Any], state: Mapping[str, NDArray[Any]], old: TrendQuery, fresh: TrendQuery) -> None:
     """Give back the nodes of trees that `fresh` does not have."""
     gone = [at for at, t in enumerate(old.graphs.trees) if t not in fresh.graphs.trees]
     if not gone or not fresh.graphs.trees:
         return
     index, free_root = tree_pool.index_of(state), ordered_code.plain(unlimited=old.plan.exact).free_root
-    keys = old.snapshot()["keys"][: state["head"][layout.KEYS]]
-    for root in keys[:, [keys.shape[1] - len(old.graphs.trees) + at for at in gone]].ravel().tolist():
+    for root in roots[: state["head"][layout.KEYS], gone].ravel().tolist():
         free_root(root, index)
