@@ -41,6 +41,7 @@ def _row(seed: int, outcome: Outcome) -> dict[str, object]:
         "extra": found.extra,
         "changed": found.changed,
         "out of order": found.moved,
+        "dead letters": found.letters,
         "seconds": round(outcome.seconds, 1),
     }
 

@@ -1,4 +1,4 @@
-"""A user's own programs: a producer and a reader that know Kafka's client and nothing of Saffron."""
+"""A user's own programs: a producer and readers that know Kafka's client and nothing of Saffron."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 _FLUSH_S = 120.0
+_SETTINGS: dict[str, Any] = {
+    "group.id": "faults",
+    "isolation.level": "read_committed",
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "log_level": 0,
+}
 
 
 class Feeder:
@@ -50,14 +57,7 @@ class Reader:
     """
 
     def __init__(self, bootstrap: str, topics: Sequence[str], partitions: int) -> None:
-        settings: dict[str, Any] = {
-            "bootstrap.servers": bootstrap,
-            "group.id": "faults",
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "log_level": 0,
-        }
-        self._consumer = Consumer(settings)
+        self._consumer = Consumer({"bootstrap.servers": bootstrap, **_SETTINGS})
         places = [(topic, partition) for topic in topics for partition in range(partitions)]
         self._consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in places])
         self.found: dict[tuple[str, int], list[bytes]] = {place: [] for place in places}
@@ -78,3 +78,23 @@ class Reader:
 
     def close(self) -> None:
         self._consumer.close()
+
+
+def contents(bootstrap: str, topic: str) -> dict[int, list[bytes]]:
+    """All committed values of a topic, by partition."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, **_SETTINGS})
+    partitions = consumer.list_topics(topic, timeout=_FLUSH_S).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+    found: dict[int, list[bytes]] = {partition: [] for partition in partitions}
+    reading = set(partitions)
+    while reading:
+        for message in consumer.consume(5_000, 0.2):
+            error = message.error()
+            if error is None:
+                found[message.partition()].append(message.value())
+            elif error.code() == KafkaError._PARTITION_EOF:
+                reading.discard(message.partition())
+            else:
+                raise KafkaException(error)
+    consumer.close()
+    return found

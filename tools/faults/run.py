@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 import zstandard
 
-from faults.client import Feeder, Reader
+from faults.client import Feeder, Reader, contents
+from faults.evidence import keep
 from faults.plan import Fault, plan
 from faults.target import Target, running
 from faults.verdict import Results, Verdict, verdict
@@ -28,6 +29,7 @@ WITHIN 10 minutes RETURN a.symbol AS symbol, b.price AS price EMIT VALUES PUBLIS
 }
 """A flat pattern, a trend, the general engine with NOT and a selection, and results in a topic of their own."""
 _PREFIX = "saffron."
+_EVENTS, _LETTERS = f"{_PREFIX}events", f"{_PREFIX}dead-letters"
 _MATCHES = f"{_PREFIX}complex-events"
 _TOPICS = {"rally": _MATCHES, "quiet": _MATCHES, "falls": f"{_PREFIX}trends", "alarms": "alarms"}
 _KEY = "symbol"
@@ -64,7 +66,27 @@ def run(
         planned = plan(seed, faults, events)
         started = time.monotonic()
         found = _disturbed(target, lines, planned, partitions, sum(map(len, wanted.values())), say)
-        return Outcome(planned, verdict(found, wanted), time.monotonic() - started)
+        took = time.monotonic() - started
+        sent, letters = contents(target.bootstrap, _EVENTS), contents(target.bootstrap, _LETTERS)
+        _require_sent(sent, lines)
+        outcome = Outcome(planned, verdict(found, wanted, sum(map(len, letters.values()))), took)
+        if not outcome.verdict.right:
+            say(f"kept in {keep(seed, found, wanted, sent, letters, target.data / 'logs')}")
+        return outcome
+
+
+def _require_sent(found: Mapping[int, Sequence[bytes]], lines: Sequence[bytes]) -> None:
+    """SystemExit: the topic does not hold each event once, in order. Then nothing can be said of the results."""
+    places = {_key(line): partition for partition, some in found.items() for line in some if line != _MARK}
+    wanted: dict[int | None, list[bytes]] = {partition: [] for partition in found}
+    for line in lines:
+        wanted.setdefault(places.get(_key(line)), []).append(line)
+    if wanted != {partition: [line for line in some if line != _MARK] for partition, some in found.items()}:
+        raise SystemExit(f"the producer did not write each event once and in order to {_EVENTS}: no verdict")
+
+
+def _key(line: bytes) -> bytes:
+    return str(json.loads(line)[_KEY]).encode()
 
 
 def _quotes(events: int) -> list[bytes]:
@@ -105,9 +127,9 @@ def _disturbed(
 ) -> Results:
     """The results that a reader sees in the end."""
     bootstrap = target.bootstrap
-    feeder = Feeder(bootstrap, f"{_PREFIX}events")
+    feeder = Feeder(bootstrap, _EVENTS)
     reader = Reader(bootstrap, sorted(set(_TOPICS.values())), partitions)
-    events = [(json.loads(line)[_KEY].encode(), line) for line in lines]
+    events = [(_key(line), line) for line in lines]
     begin = 0
     for number, fault in enumerate(planned, 1):
         feeder.send(events[begin : fault.after])

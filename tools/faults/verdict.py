@@ -17,7 +17,7 @@ Results = Mapping[tuple[str, int], Sequence[bytes]]
 @dataclass(frozen=True)
 class Verdict:
     """Counts of results. `lost`, `doubled`, `extra`: by id. `changed`: the same id, other bytes. `moved`: partitions
-    in which the results are right, and their order is not."""
+    in which the results are right, and their order is not. `letters`: dead letters, where no event is wrong or late."""
 
     results: int
     lost: int
@@ -25,13 +25,14 @@ class Verdict:
     extra: int
     changed: int
     moved: int
+    letters: int = 0
 
     @property
     def right(self) -> bool:
-        return not (self.lost or self.doubled or self.extra or self.changed or self.moved)
+        return not (self.lost or self.doubled or self.extra or self.changed or self.moved or self.letters)
 
 
-def verdict(found: Results, wanted: Results) -> Verdict:
+def verdict(found: Results, wanted: Results, letters: int = 0) -> Verdict:
     """Each result once, its bytes those of `replay` but for the time of detection, in the order of its partition."""
     lost = doubled = extra = changed = moved = 0
     for place in wanted.keys() | found.keys():
@@ -47,7 +48,7 @@ def verdict(found: Results, wanted: Results) -> Verdict:
         wrong = sum(1 for one in seen if (name := _id(one)) in by_id and by_id[name] != one)
         changed += wrong
         moved += Counter(seen) == Counter(right)
-    return Verdict(sum(map(len, wanted.values())), lost, doubled, extra, changed, moved)
+    return Verdict(sum(map(len, wanted.values())), lost, doubled, extra, changed, moved, letters)
 
 
 def _id(result: bytes) -> str:

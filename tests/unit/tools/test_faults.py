@@ -38,3 +38,7 @@ def test_what_is_lost_doubled_extra_changed_or_out_of_order_is_counted(
     found = verdict({PLACE: seen}, {PLACE: [ONE, TWO]})
     assert found == Verdict(2, *counts)
     assert found.right == (sum(counts) == 0)
+
+
+def test_a_dead_letter_is_wrong_though_all_results_are_right() -> None:
+    assert not verdict({PLACE: [ONE]}, {PLACE: [ONE]}, letters=1).right

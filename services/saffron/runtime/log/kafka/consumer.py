@@ -1,4 +1,8 @@
-"""The `Consumer` on librdkafka."""
+"""The `Consumer` on librdkafka.
+
+librdkafka may go back to an offset behind the one that it was told: where an answer that it waited for comes after a
+seek, it asks again, and begins there. So each message is compared with the offset that comes next.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import lt
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +27,12 @@ if TYPE_CHECKING:
     from saffron.engine.events.raw import RawBatch
 
 _LOG = logging.getLogger("saffron.kafka")
-_ERROR = ck.Message.error
+_ERROR, _OFFSET = ck.Message.error, ck.Message.offset
 _WAKE_SECONDS = 0.5
 _IN_CACHE = 500
 """Messages that are made into columns at a time, while the processor's cache holds them: a fifth faster than 2,000."""
+_FIRST = 0
+"""The start of a partition that the group assigns. For its own name of the first offset librdkafka asks the broker."""
 
 Callback = Callable[[list[TopicPartition]], None]
 
@@ -40,9 +47,9 @@ class Waiting:
 class KafkaConsumer:
     """Reads records. Seeks before librdkafka has started a partition are kept, and done once it has.
 
-    `_starts`: start offsets of partitions that returned nothing yet. `_ends`: end offsets of partitions read to the
-    end. `_missing_offsets`: wanted offsets without a record. `_sought`: partitions that returned nothing since a seek.
-    `_denied`: see `Consumer.denied`; None without a subscription.
+    `_next`: the lowest offsets that may come next, of partitions sought or read. `_ends`: end offsets of partitions
+    read to the end. `_missing_offsets`: wanted offsets without a record. `_denied`: see `Consumer.denied`; None without
+    a subscription.
     """
 
     def __init__(self, settings: Mapping[str, Any], waiting: Waiting) -> None:
@@ -51,9 +58,8 @@ class KafkaConsumer:
         self._consumer = librdkafka_settings.client(ck.Consumer, settings)
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] = {}
-        self._starts: dict[TopicPartition, int] = {}
+        self._next: dict[TopicPartition, int] = {}
         self._seeks: dict[TopicPartition, int] = {}
-        self._sought: set[TopicPartition] = set()
         self._resumes: set[TopicPartition] = set()
         self._paused: set[TopicPartition] = set()
         self._missing_offsets: dict[TopicPartition, int] = {}
@@ -67,7 +73,7 @@ class KafkaConsumer:
     def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
         def assigned(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
             for one in partitions:
-                one.offset = ck.OFFSET_BEGINNING
+                one.offset = _FIRST
             consumer.assign(partitions)
             self._set_assignment({TopicPartition(one.topic, one.partition) for one in partitions})
             on_assign(sorted(self._assigned))
@@ -86,7 +92,7 @@ class KafkaConsumer:
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         self._set_assignment(set(positions))
-        self._starts.update(positions)
+        self._next.update(positions)
         self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
 
     def membership(self) -> Any:
@@ -102,7 +108,8 @@ class KafkaConsumer:
     # ------------------------------------------------------------ reading
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
-        return [record_of(message) for message in self._messages(max_records, timeout)]
+        found = self._messages(max_records, timeout)
+        return [record_of(message) for messages in found.values() for message in messages]
 
     def poll_raw(
         self, max_records: int, timeout: float, *, fill: bool = False
@@ -124,17 +131,12 @@ class KafkaConsumer:
         return [(where, joined(batches)) for where, batches in found.items()]
 
     def _batches(self, max_records: int, timeout: float, *, fill: bool) -> list[tuple[TopicPartition, RawBatch]]:
-        messages = self._messages(max_records, timeout, fill=fill)
-        if not messages:
+        found = self._messages(max_records, timeout, fill=fill)
+        if not found:
             return []
         from saffron.runtime.log.kafka.batches import batch_of
 
-        if len(self._assigned) == 1:
-            return [(next(iter(self._assigned)), batch_of(messages))]
-        split: dict[tuple[str, int], list[ck.Message]] = {}
-        for message in messages:
-            split.setdefault((message.topic(), message.partition()), []).append(message)
-        return [(TopicPartition(*where), batch_of(some)) for where, some in split.items()]
+        return [(where, batch_of(messages)) for where, messages in found.items()]
 
     def at_end(self, partition: TopicPartition) -> bool:
         return partition in self._ends
@@ -147,17 +149,14 @@ class KafkaConsumer:
             return None
         where = ck.TopicPartition(partition.topic, partition.partition)
         _, high = self._consumer.get_watermark_offsets(where, cached=True)
-        position = self._ends.get(partition)
-        if position is None:
-            position = max(self._consumer.position([where])[0].offset, self._starts.get(partition, -1))
+        position = self._ends.get(partition, self._next.get(partition, -1))
         return None if min(high, position) < 0 else max(0, high - position)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         if partition not in self._assigned:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
         self._ends.pop(partition, None)
-        self._seeks[partition] = self._starts[partition] = offset
-        self._sought.add(partition)
+        self._seeks[partition] = self._next[partition] = offset
         self._finish_seeks()
 
     def out_of_range(self) -> Mapping[TopicPartition, OutOfRange]:
@@ -206,38 +205,83 @@ class KafkaConsumer:
         self._assigned = partitions
         self._membership = None
         self._ends.clear()
-        self._starts.clear()
+        self._next.clear()
         self._seeks.clear()
-        self._sought.clear()
         self._resumes.clear()
         self._paused.clear()
         self._missing_offsets.clear()
         self._out_of_range.clear()
 
-    def _messages(self, max_records: int, timeout: float, *, fill: bool = False) -> list[ck.Message]:
-        """The next messages: returns with the first one and all others already fetched.
+    def _messages(
+        self, max_records: int, timeout: float, *, fill: bool = False
+    ) -> dict[TopicPartition, list[ck.Message]]:
+        """The next messages by partition: returns with the first one and all others already fetched.
 
         `fill`: returns with `max_records`, or once `timeout` is over.
         """
         if self._seeks:
             self._finish_seeks()
             timeout = min(timeout, 0.005)
+        assigned = self._assigned
         messages = self._wait(max_records, timeout, fill=fill)
         if not fill and messages and max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
+        if self._assigned is not assigned:  # by a callback meanwhile: they may be of the assignment before
+            self._seek_again(messages)
+            return {}
         if any(map(_ERROR, messages)):
             # In order, since an end comes after the messages before it.
             messages = [message for message in messages if self._is_record(message)]
-            if self._missing_offsets:
-                self._resume_at_first()
-        elif self._ends:
-            for where in {TopicPartition(m.topic(), m.partition()) for m in messages}:
+            split = self._split(messages)
+        else:
+            split = self._split(messages)
+            for where in split:
                 self._ends.pop(where, None)
         if self._denied:
-            self._denied -= {message.topic() for message in messages}
-        if messages and self._seeks:
-            messages = [m for m in messages if TopicPartition(m.topic(), m.partition()) not in self._seeks]
-        return self._from_seeks(messages) if messages and self._sought else messages
+            self._denied -= {where.topic for where in split}
+        found = {where: unread for where, some in split.items() if (unread := self._unread(where, some))}
+        if self._missing_offsets:
+            self._resume_at_first()
+        return found
+
+    def _seek_again(self, messages: Sequence[ck.Message]) -> None:
+        """Seeks what comes next in the assigned partitions among those of `messages`, which are not returned."""
+        for where in {TopicPartition(message.topic(), message.partition()) for message in messages} & self._assigned:
+            self._seeks.setdefault(where, self._next.get(where, _FIRST))
+
+    def _split(self, messages: list[ck.Message]) -> dict[TopicPartition, list[ck.Message]]:
+        """The messages by partition."""
+        if len(self._assigned) == 1:
+            return {where: messages for where in self._assigned if messages}
+        found: dict[tuple[str, int], list[ck.Message]] = {}
+        for message in messages:
+            found.setdefault((message.topic(), message.partition()), []).append(message)
+        return {TopicPartition(*where): some for where, some in found.items()}
+
+    def _unread(self, where: TopicPartition, messages: list[ck.Message]) -> list[ck.Message]:
+        """The messages of a partition without those that librdkafka went back to; none while a seek is to be done."""
+        if where in self._seeks:
+            return []
+        offsets = list(map(_OFFSET, messages))
+        if offsets[0] >= self._next.get(where, _FIRST) and all(map(lt, offsets, offsets[1:])):
+            self._next[where] = offsets[-1] + 1
+            return messages
+        return self._ahead(where, messages)
+
+    def _ahead(self, where: TopicPartition, messages: list[ck.Message]) -> list[ck.Message]:
+        """The messages at and behind the offset that comes next. Seeks it again where the last one lies before it."""
+        start = self._next.get(where, _FIRST)
+        found: list[ck.Message] = []
+        for message in messages:
+            if message.offset() >= start:
+                found.append(message)
+                start = message.offset() + 1
+        self._next[where] = start
+        back = messages[-1].offset()
+        if back < start - 1:
+            _LOG.info("reading: Kafka's client went back to offset %d of %s; reading on at %d", back, where, start)
+            self._seeks[where] = start
+        return found
 
     def _wait(self, max_records: int, timeout: float, *, fill: bool) -> list[ck.Message]:
         """The first message, if there is one within `timeout`; `fill`: see `_messages`."""
@@ -251,25 +295,6 @@ class KafkaConsumer:
         if timeout > 0:
             self._waiting.seconds += perf_counter() - began
         return messages
-
-    def _from_seeks(self, messages: Sequence[ck.Message]) -> list[ck.Message]:
-        """The messages without those before the offset that was sought, and seeks again where only these came.
-
-        librdkafka may begin to read a partition that has just been assigned behind a seek, which it then forgets.
-        """
-        found: list[ck.Message] = []
-        forgotten: set[TopicPartition] = set()
-        for message in messages:
-            where = TopicPartition(message.topic(), message.partition())
-            if where in self._sought:
-                if message.offset() < self._starts[where]:
-                    forgotten.add(where)
-                    continue
-                self._sought.discard(where)
-                forgotten.discard(where)
-            found.append(message)
-        self._seeks |= {where: self._starts[where] for where in forgotten}
-        return found
 
     def _is_record(self, message: ck.Message) -> bool:
         error = message.error()
@@ -334,15 +359,10 @@ class KafkaConsumer:
                 continue  # a later seek replaces the position
             starts[where] = self.watermarks(where)[0]
             self._out_of_range[where] = OutOfRange(missing[where], starts[where])
-        positions = {where: self._next(where) for where in self._assigned} | starts | self._seeks
-        self._starts |= {where: offset for where, offset in positions.items() if offset >= 0}
+        positions = {where: self._next.get(where, _FIRST) for where in self._assigned} | starts | self._seeks
+        self._next |= positions
         self._seeks.clear()
         self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
         self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in sorted(self._paused)])
         self._resume(sorted(self._resumes))
         self._resumes.clear()
-
-    def _next(self, where: TopicPartition) -> int:
-        """The offset of the next record to be returned."""
-        position = self._consumer.position([ck.TopicPartition(where.topic, where.partition)])[0].offset
-        return int(max(position, self._starts.get(where, ck.OFFSET_BEGINNING)))
