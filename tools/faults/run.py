@@ -52,7 +52,7 @@ class Outcome:
 def run(
     seed: int, faults: int, events: int, partitions: int, say: Callable[[str], None] = lambda line: None
 ) -> Outcome:
-    """Feed the first `events` stock quotes that Saffron ships; faults come between, none waits for the last one."""
+    """Feed the first `events` stock quotes that Saffron ships; faults come between. One may overlap the next."""
     lines = _quotes(events)
     with (
         tempfile.TemporaryDirectory(prefix="saffron-faults-") as folder,

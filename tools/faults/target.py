@@ -68,7 +68,10 @@ class Target:
             self._tear(fault.targets[0])
 
     def wait_ready(self) -> None:
-        """Wait until `saffron status` finds all services ready; SystemExit after minutes."""
+        """Wait until `saffron status` finds all services ready; SystemExit after minutes.
+
+        It may not have noticed the last fault yet. Then the next one comes while services start: faults overlap.
+        """
         deadline = time.monotonic() + _PATIENCE_S
         while any(one.state != "ready" for one in self.state.services) or self.state.broker is None:
             if time.monotonic() > deadline:

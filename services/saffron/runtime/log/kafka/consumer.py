@@ -1,7 +1,8 @@
 """The `Consumer` on librdkafka.
 
-librdkafka may go back to an offset behind the one that it was told: where an answer that it waited for comes after a
-seek, it asks again, and begins there. So each message is compared with the offset that comes next.
+librdkafka may go back before the offset that it was told to begin at. If it has asked a broker where a partition
+begins, and the answer comes after a seek, it asks again, and begins there. So each message is compared with the offset
+that comes next.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _WAKE_SECONDS = 0.5
 _IN_CACHE = 500
 """Messages that are made into columns at a time, while the processor's cache holds them: a fifth faster than 2,000."""
 _FIRST = 0
-"""The start of a partition that the group assigns. For its own name of the first offset librdkafka asks the broker."""
+"""Where librdkafka begins in a partition that the group assigns. For a name, such as BEGINNING, it asks a broker."""
 
 Callback = Callable[[list[TopicPartition]], None]
 
