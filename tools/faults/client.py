@@ -1,4 +1,4 @@
-"""A user's own programs: a producer and readers that know Kafka's client and nothing of Saffron."""
+"""A user's own programs: a producer and a reader that know Kafka's client and nothing of Saffron."""
 
 from __future__ import annotations
 
@@ -6,16 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 _FLUSH_S = 120.0
-_SETTINGS: dict[str, Any] = {
-    "group.id": "faults",
-    "isolation.level": "read_committed",
-    "enable.auto.commit": False,
-    "enable.partition.eof": True,
-    "log_level": 0,
-}
 
 
 class Feeder:
@@ -51,13 +44,21 @@ class Feeder:
 
 
 class Reader:
-    """Reads result topics as a user would: read_committed, from the beginning.
+    """Reads topics as a user would: read_committed, from the beginning.
 
     `found`: values by (topic, partition).
     """
 
     def __init__(self, bootstrap: str, topics: Sequence[str], partitions: int) -> None:
-        self._consumer = Consumer({"bootstrap.servers": bootstrap, **_SETTINGS})
+        settings: dict[str, Any] = {
+            "bootstrap.servers": bootstrap,
+            "group.id": "faults",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "log_level": 0,
+        }
+        self._consumer = Consumer(settings)
         places = [(topic, partition) for topic in topics for partition in range(partitions)]
         self._consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in places])
         self.found: dict[tuple[str, int], list[bytes]] = {place: [] for place in places}
@@ -70,31 +71,28 @@ class Reader:
         """Read until `wanted` results are there, or none came for `seconds`; how many there are."""
         last = time.monotonic()
         while self.count < wanted and time.monotonic() - last < seconds:
-            for message in self._consumer.consume(5_000, 0.2):
-                if message.error() is None:
-                    self.found[message.topic(), message.partition()].append(message.value())
-                    last = time.monotonic()
+            if any(message.error() is None for message in self._take()):
+                last = time.monotonic()
         return self.count
+
+    def read_to_end(self) -> None:
+        """Read until each partition is at its end. KafkaException: one cannot be read."""
+        reading = set(self.found)
+        while reading:
+            for message in self._take():
+                if (error := message.error()) is None:
+                    continue
+                if error.code() != KafkaError._PARTITION_EOF:
+                    raise KafkaException(error)
+                reading.discard((message.topic(), message.partition()))
+
+    def _take(self) -> list[Message]:
+        """The next messages, errors among them; values are put where they belong."""
+        messages: list[Message] = self._consumer.consume(5_000, 0.2)
+        for message in messages:
+            if message.error() is None:
+                self.found[message.topic(), message.partition()].append(message.value())
+        return messages
 
     def close(self) -> None:
         self._consumer.close()
-
-
-def contents(bootstrap: str, topic: str) -> dict[int, list[bytes]]:
-    """All committed values of a topic, by partition."""
-    consumer = Consumer({"bootstrap.servers": bootstrap, **_SETTINGS})
-    partitions = consumer.list_topics(topic, timeout=_FLUSH_S).topics[topic].partitions
-    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
-    found: dict[int, list[bytes]] = {partition: [] for partition in partitions}
-    reading = set(partitions)
-    while reading:
-        for message in consumer.consume(5_000, 0.2):
-            error = message.error()
-            if error is None:
-                found[message.partition()].append(message.value())
-            elif error.code() == KafkaError._PARTITION_EOF:
-                reading.discard(message.partition())
-            else:
-                raise KafkaException(error)
-    consumer.close()
-    return found

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from faults.verdict import Results
 
 
-def keep(
-    seed: int,
-    found: Results,
-    wanted: Results,
-    sent: Mapping[int, Sequence[bytes]],
-    letters: Mapping[int, Sequence[bytes]],
-    logs: Path,
-) -> Path:
-    """A new folder with what was `found` and `wanted` (a file for each topic and partition), the events and the dead
-    letters (a file for each partition), and the `logs` of the services.
+def keep(seed: int, seen: Mapping[str, Results], logs: Path) -> Path:
+    """A new folder with a folder for each name in `seen`, and one for the `logs` of the services.
+
+    Each topic and partition is a file.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"saffron-faults-seed-{seed}-"))
-    for name, results in (("found", found), ("wanted", wanted)):
-        for (topic, partition), lines in results.items():
-            _write(folder / name / f"{topic}.{partition}.ndjson", lines)
-    for name, some in (("events", sent), ("dead-letters", letters)):
-        for partition, lines in some.items():
-            _write(folder / f"{name}.{partition}.ndjson", lines)
+    for name, topics in seen.items():
+        (folder / name).mkdir()
+        for (topic, partition), lines in topics.items():
+            (folder / name / f"{topic}.{partition}.ndjson").write_bytes(b"".join(line + b"\n" for line in lines))
     shutil.copytree(logs, folder / "logs")
     return folder
-
-
-def _write(path: Path, lines: Sequence[bytes]) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(b"".join(line + b"\n" for line in lines))

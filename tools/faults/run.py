@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 import zstandard
 
-from faults.client import Feeder, Reader, contents
+from faults.client import Feeder, Reader
 from faults.evidence import keep
 from faults.plan import Fault, plan
 from faults.target import Target, running
@@ -67,21 +67,32 @@ def run(
         started = time.monotonic()
         found = _disturbed(target, lines, planned, partitions, sum(map(len, wanted.values())), say)
         took = time.monotonic() - started
-        sent, letters = contents(target.bootstrap, _EVENTS), contents(target.bootstrap, _LETTERS)
-        _require_sent(sent, lines)
-        outcome = Outcome(planned, verdict(found, wanted, sum(map(len, letters.values()))), took)
+        read = _read(target.bootstrap, partitions)
+        _require_sent({place: some for place, some in read.items() if place[0] == _EVENTS}, lines)
+        letters = sum(len(some) for (topic, _), some in read.items() if topic == _LETTERS)
+        outcome = Outcome(planned, verdict(found, wanted, letters), took)
         if not outcome.verdict.right:
-            say(f"kept in {keep(seed, found, wanted, sent, letters, target.data / 'logs')}")
+            seen = {"found": found, "wanted": wanted, "read": read}
+            say(f"kept in {keep(seed, seen, target.data / 'logs')}")
         return outcome
 
 
-def _require_sent(found: Mapping[int, Sequence[bytes]], lines: Sequence[bytes]) -> None:
+def _read(bootstrap: str, partitions: int) -> Results:
+    """The events and the dead letters that stand in the topics."""
+    reader = Reader(bootstrap, [_EVENTS, _LETTERS], partitions)
+    reader.read_to_end()
+    reader.close()
+    return reader.found
+
+
+def _require_sent(found: Results, lines: Sequence[bytes]) -> None:
     """SystemExit: the topic does not hold each event once, in order. Then nothing can be said of the results."""
-    places = {_key(line): partition for partition, some in found.items() for line in some if line != _MARK}
-    wanted: dict[int | None, list[bytes]] = {partition: [] for partition in found}
+    events = {place: [line for line in some if line != _MARK] for place, some in found.items()}
+    places = {_key(line): place for place, some in events.items() for line in some}
+    wanted: dict[tuple[str, int] | None, list[bytes]] = {place: [] for place in found}
     for line in lines:
         wanted.setdefault(places.get(_key(line)), []).append(line)
-    if wanted != {partition: [line for line in some if line != _MARK] for partition, some in found.items()}:
+    if wanted != events:
         raise SystemExit(f"the producer did not write each event once and in order to {_EVENTS}: no verdict")
 
 

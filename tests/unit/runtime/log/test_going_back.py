@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any
 from unittest import mock
 
@@ -165,7 +166,7 @@ class _Client:
 def test_each_record_comes_once_however_often_the_client_goes_back(
     steps: list[list[int]], back: list[tuple[int, int]], most: int, raw: bool
 ) -> None:
-    offsets = {TopicPartition("t", number): _sums(some) for number, some in enumerate(steps)}
+    offsets = {TopicPartition("t", number): list(accumulate(some)) for number, some in enumerate(steps)}
     with mock.patch.object(librdkafka_settings, "client", return_value=_Client(offsets, back)):
         consumer = _consumer("none")
     consumer.assign(dict.fromkeys(offsets, 0))
@@ -178,10 +179,6 @@ def test_each_record_comes_once_however_often_the_client_goes_back(
             for record in consumer.poll(most, 0.0):
                 found[TopicPartition(record.topic, record.partition)].append(record.offset)
     assert found == offsets
-
-
-def _sums(steps: list[int]) -> list[int]:
-    return [sum(steps[: place + 1]) for place in range(len(steps))]
 
 
 class _Group(_Client):
