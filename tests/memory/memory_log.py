@@ -154,7 +154,7 @@ class Membership:
 
 
 class MemoryConsumer:
-    """A `Consumer` of the in-memory log."""
+    """A `Consumer` of the in-memory log. `_positions`: of assigned partitions that were sought."""
 
     def __init__(self, log: MemoryLog, group: str, committed_only: bool) -> None:
         self._log = log
@@ -165,6 +165,7 @@ class MemoryConsumer:
         self._callbacks: tuple[Callback, Callback, Callback] | None = None
         self._member: int | None = None
         self._generation = -1
+        self._assigned: set[TopicPartition] = set()
         self._positions: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
         self._out_of_range: dict[TopicPartition, OutOfRange] = {}
@@ -178,8 +179,8 @@ class MemoryConsumer:
             self._broker.group(self._group).change(self._member)
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
-        self._positions = dict(positions)
-        self._paused &= set(positions)
+        self._assigned, self._positions = set(positions), dict(positions)
+        self._paused &= self._assigned
 
     def poll(self, max_records: int, timeout: float) -> list[Record]:
         del timeout  # time does not pass inside a poll
@@ -208,7 +209,7 @@ class MemoryConsumer:
         return None if position is None or not there else max(0, self._broker.partition(partition).high - position)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        if partition not in self._positions:
+        if partition not in self._assigned:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
         self._positions[partition] = offset
 
@@ -251,7 +252,9 @@ class MemoryConsumer:
         def leave() -> None:
             if self._member is not None:
                 self._broker.group(self._group).leave(self._member)
-            self._member, self._callbacks, self._positions, self._closed = None, None, {}, True
+            self._member, self._callbacks, self._closed = None, None, True
+            self._assigned.clear()
+            self._positions.clear()
 
         self._log.run("close", leave)
 
@@ -288,7 +291,7 @@ class MemoryConsumer:
     def _serve_group(self, on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
         group = self._broker.group(self._group)
         now = self._broker.clock()
-        held = sorted(self._positions)
+        held = sorted(self._assigned)
         if self._member is not None and self._member not in group.members:
             self._drop(on_lost, held)
             self._member = None
@@ -305,13 +308,13 @@ class MemoryConsumer:
         group.settle(self._broker.assign(group.topics()))
         if group.stable and member.generation != self._generation:
             self._generation = member.generation
-            for where in member.partitions:
-                self._positions[where] = self._broker.partition(where).low
+            self._assigned.update(member.partitions)
             on_assign(list(member.partitions))
 
     def _drop(self, callback: Callback, held: list[TopicPartition]) -> None:
         if held:
             callback(held)
+        self._assigned.clear()
         self._positions.clear()
         self._paused.clear()
         self._out_of_range.clear()

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import pytest
 
 from saffron.errors import LogError
-from saffron.runtime.log import Committed, Consumer, Log, TopicPartition
+from saffron.runtime.log import Committed, Consumer, Log, OutOfRange, TopicPartition
 from tests.contracts.log.subject import Subject
-from tests.contracts.log.talk import PATIENCE, member, take, transaction, until, values
+from tests.contracts.log.talk import PATIENCE, fill, member, take, transaction, until, values
 
 
-def test_a_member_reads_from_where_it_seeks_and_else_from_the_earliest(subject: Subject) -> None:
+def test_a_member_reads_from_where_it_seeks_and_nothing_before(subject: Subject) -> None:
     topic, group = subject.topic(), subject.name()
     where = TopicPartition(topic, 0)
-    producer = subject.log.producer()
-    for number in range(4):
-        producer.send(topic, 0, b"%d" % number)
-    producer.flush(10)
-    first = member(subject.log, group, topic, set())
+    fill(subject, topic, b"0", b"1", b"2", b"3")
+    held: set[TopicPartition] = set()
+    first = member(subject.log, group, topic, held)
+    until(lambda: where in held, first)
+    assert [first.poll(10, 0.05) for _ in range(4)] == [[]] * 4
+    first.seek(where, 0)
     assert values(take(first, 4)) == [b"0", b"1", b"2", b"3"]
     first.commit({where: Committed(2)})
     first.close()
-    held: set[TopicPartition] = set()
+    held.clear()
     second = member(subject.another(), group, topic, held)
     until(lambda: where in held, second)
     found = second.committed(where)
@@ -144,6 +146,44 @@ def test_a_partition_can_be_sought_right_after_it_is_assigned(subject: Subject) 
 
     consumer.subscribe([topic], assigned, lambda gone: None, lambda gone: None)
     assert values(take(consumer, 10)) == [b"%d" % number for number in range(90, 100)]
+    consumer.close()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_the_first_records_are_gone_a_member_reads_from_where_it_seeks(subject: Subject, seed: int) -> None:
+    """Whatever it has done between the assignment and the seek: a client that read on its own would stop for good."""
+    draw = random.Random(seed)
+    topic, held = subject.topic(partitions=3), set[TopicPartition]()
+    producer = subject.log.producer()
+    for number in range(100):
+        for partition in range(3):
+            producer.send(topic, partition, b"%d" % number)
+    producer.flush(10)
+    places = [TopicPartition(topic, partition) for partition in range(3)]
+    for where in places:
+        subject.operator.trim(where, 80)
+    consumer = member(subject.log, subject.name(), topic, held)
+    until(lambda: len(held) == 3, consumer)
+    if seed % 2:
+        consumer.pause(places)
+    found: dict[TopicPartition, list[int]] = {where: [] for where in places}
+    wanted = {where: draw.choice([75, 80, 90]) for where in places}
+    lost: dict[TopicPartition, OutOfRange] = {}
+
+    def read() -> int:
+        for record in consumer.poll(100, 0.05):
+            found[TopicPartition(record.topic, record.partition)].append(record.offset)
+        lost.update(consumer.out_of_range())
+        return sum(map(len, found.values()))
+
+    for where, offset in wanted.items():
+        for _ in range(draw.randrange(4)):
+            read()
+        consumer.seek(where, offset)
+        consumer.resume([where])
+    until(lambda: read() >= sum(100 - max(80, offset) for offset in wanted.values()))
+    assert found == {where: list(range(max(80, offset), 100)) for where, offset in wanted.items()}
+    assert lost == {where: OutOfRange(75, 80) for where, offset in wanted.items() if offset == 75}
     consumer.close()
 
 

@@ -107,7 +107,7 @@ class Consumer(Protocol):
         on_revoke: Callable[[list[TopicPartition]], None],
         on_lost: Callable[[list[TopicPartition]], None],
     ) -> None:
-        """Joins the group. Callbacks run inside `poll`. Reading starts at the first record, unless `on_assign` seeks.
+        """Joins the group. Callbacks run inside `poll`. A partition is read once it was sought since it was assigned.
 
         Partitions added to a topic are assigned, too.
         """

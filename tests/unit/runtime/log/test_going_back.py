@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 from unittest import mock
@@ -16,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saffron.runtime.log import TopicPartition
-from saffron.runtime.log.kafka import consumer as module
 from saffron.runtime.log.kafka import librdkafka_settings
 from saffron.runtime.log.kafka.consumer import KafkaConsumer, Waiting
 
@@ -36,9 +34,9 @@ def _consumer(bootstrap: str) -> KafkaConsumer:
 # ------------------------------------------------------------ librdkafka itself
 
 
-@contextmanager
-def _assigned_late() -> Iterator[KafkaConsumer]:
-    """A consumer of a group to which `_PLACES` are assigned, paused as by all services, and nothing is read yet.
+@pytest.fixture(scope="module")
+def late() -> Iterator[KafkaConsumer]:
+    """A consumer of a group to which `_PLACES` are assigned, paused as by all services.
 
     Librdkafka's brokers for tests answer late, as distant ones do: a seek comes before the answer that says where a
     partition begins. Each partition holds the records 0 to 2,999.
@@ -68,70 +66,75 @@ def _assigned_late() -> Iterator[KafkaConsumer]:
     del brokers  # they end with it
 
 
-@pytest.mark.parametrize("first", [module._FIRST, ck.OFFSET_BEGINNING], ids=["ours", "librdkafka's name of it"])
-def test_an_answer_behind_a_seek_repeats_no_record(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
-    monkeypatch.setattr(module, "_FIRST", first)
+def test_an_answer_behind_a_seek_repeats_no_record(late: KafkaConsumer) -> None:
     place = _PLACES[0]
-    with _assigned_late() as consumer:
-        consumer.seek(place, _START)
-        consumer.resume([place])
-        found: list[int] = []
-        last = time.monotonic()
-        while not found or time.monotonic() - last < _ASKS_AGAIN_S:
-            for _, batch in consumer.poll_raw(_RECORDS, 0.05):
-                found += batch.offsets.tolist()
-                last = time.monotonic()
-        assert found == list(range(_START, _RECORDS))
-        assert consumer.lag(place) == 0
+    late.seek(place, ck.OFFSET_BEGINNING)  # librdkafka asks where that is
+    assert late.poll(1, 0.0) == []
+    late.seek(place, _START)
+    late.resume([place])
+    found: list[int] = []
+    last = time.monotonic()
+    while not found or time.monotonic() - last < _ASKS_AGAIN_S:
+        for _, batch in late.poll_raw(_RECORDS, 0.05):
+            found += batch.offsets.tolist()
+            last = time.monotonic()
+    assert found == list(range(_START, _RECORDS))
+    assert late.lag(place) == 0
 
 
-def test_seeks_pauses_and_resumes_in_any_order_skip_and_repeat_nothing() -> None:
+def test_seeks_pauses_and_resumes_in_any_order_skip_and_repeat_nothing(late: KafkaConsumer) -> None:
     draw = random.Random(1)
-    with _assigned_late() as consumer:
-        wanted = dict.fromkeys(_PLACES, _RECORDS)
-        read = 0
+    wanted = dict.fromkeys(_PLACES, _RECORDS)
+    read = 0
 
-        def read_on(most: int, wait: float) -> None:
-            nonlocal read
-            for record in consumer.poll(most, wait):
-                where = TopicPartition(record.topic, record.partition)
-                assert record.offset == wanted[where]
-                wanted[where] += 1
-                read += 1
+    def read_on(most: int, wait: float) -> None:
+        nonlocal read
+        for record in late.poll(most, wait):
+            where = TopicPartition(record.topic, record.partition)
+            assert record.offset == wanted[where]
+            wanted[where] += 1
+            read += 1
 
-        for step in range(_STEPS):
-            where = _PLACES[step] if step < len(_PLACES) else draw.choice(_PLACES)
-            act = draw.choice(["seek", "pause", "resume", "resume"]) if step >= len(_PLACES) else "seek"
-            if act == "seek":
-                wanted[where] = draw.randrange(_RECORDS)
-                consumer.seek(where, wanted[where])
-            elif act == "pause":
-                consumer.pause([where])
-            else:
-                consumer.resume([where])
-            read_on(draw.choice([1, 10, 500]), draw.choice([0.0, 0.0, 0.01]))
-        consumer.resume(_PLACES)
-        while wanted != dict.fromkeys(_PLACES, _RECORDS):
-            read_on(500, 0.05)
-        assert read > _RECORDS
+    for step in range(_STEPS):
+        where = _PLACES[step] if step < len(_PLACES) else draw.choice(_PLACES)
+        act = draw.choice(["seek", "pause", "resume", "resume"]) if step >= len(_PLACES) else "seek"
+        if act == "seek":
+            wanted[where] = draw.randrange(_RECORDS)
+            late.seek(where, wanted[where])
+        elif act == "pause":
+            late.pause([where])
+        else:
+            late.resume([where])
+        read_on(draw.choice([1, 10, 500]), draw.choice([0.0, 0.0, 0.01]))
+    late.resume(_PLACES)
+    while wanted != dict.fromkeys(_PLACES, _RECORDS):
+        read_on(500, 0.05)
+    assert read > _RECORDS
 
 
 # ------------------------------------------------------------ any way of going back
 
 
 class _Client:
-    """A client whose partitions hold `offsets`. Behind some of its messages it goes back to an earlier one."""
+    """A client of partitions that hold `offsets`. Behind some of its messages it goes back to an earlier one."""
 
     def __init__(self, offsets: dict[TopicPartition, list[int]], back: list[tuple[int, int]]) -> None:
         """`back`: (messages returned before, how many of the partition come again)."""
         self._offsets = offsets
-        self._at = dict.fromkeys(offsets, 0)
+        self._at: dict[TopicPartition, int] = {}
         self._back = sorted(back)
         self._returned = 0
 
     def assign(self, places: list[ck.TopicPartition]) -> None:
+        self._at.clear()
         for place in places:
             self.seek(place)
+
+    def pause(self, places: list[ck.TopicPartition]) -> None:
+        assert places == []
+
+    def resume(self, places: list[ck.TopicPartition]) -> None:
+        assert {TopicPartition(place.topic, place.partition) for place in places} <= self._at.keys()
 
     def seek(self, place: ck.TopicPartition) -> None:
         where = TopicPartition(place.topic, place.partition)
@@ -204,7 +207,12 @@ def test_a_message_of_the_assignment_before_is_read_again_in_its_place(partition
     client = _Group({where: [0, 1, 2, 3] for where in places}, [])
     with mock.patch.object(librdkafka_settings, "client", return_value=client):
         consumer = _consumer("none")
-    consumer.subscribe(["t"], lambda _: None, lambda _: None, lambda _: None)
+
+    def begin(assigned: list[TopicPartition]) -> None:
+        for where in assigned:
+            consumer.seek(where, 0)
+
+    consumer.subscribe(["t"], begin, lambda _: None, lambda _: None)
     assert consumer.poll(1, 0.0) == []
     assert [record.offset for record in consumer.poll(2 * partitions, 0.0)] == partitions * [0, 1]
     client.anew = True

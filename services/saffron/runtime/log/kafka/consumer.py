@@ -1,8 +1,8 @@
 """The `Consumer` on librdkafka.
 
-librdkafka may go back before the offset that it was told to begin at. If it has asked a broker where a partition
-begins, and the answer comes after a seek, it asks again, and begins there. So each message is compared with the offset
-that comes next.
+librdkafka is given a partition once the offset to begin at is known. Until then it would read at an offset that may be
+gone, or ask a broker where the partition begins. If the answer comes after the seek, librdkafka stops reading for good,
+or goes back. Each message is also compared with the offset that comes next, so that none is returned twice.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ _ERROR, _OFFSET = ck.Message.error, ck.Message.offset
 _WAKE_SECONDS = 0.5
 _IN_CACHE = 500
 """Messages that are made into columns at a time, while the processor's cache holds them: a fifth faster than 2,000."""
-_FIRST = 0
-"""Where librdkafka begins in a partition that the group assigns. For a name, such as BEGINNING, it asks a broker."""
 
 Callback = Callable[[list[TopicPartition]], None]
 
@@ -46,11 +44,11 @@ class Waiting:
 
 
 class KafkaConsumer:
-    """Reads records. Seeks before librdkafka has started a partition are kept, and done once it has.
+    """Reads records. Seeks are done by the next poll.
 
-    `_next`: the lowest offsets that may come next, of partitions sought or read. `_ends`: end offsets of partitions
-    read to the end. `_missing_offsets`: wanted offsets without a record. `_denied`: see `Consumer.denied`; None without
-    a subscription.
+    `_next`: the lowest offsets that may come next, of partitions sought or read. `_given`: the partitions that
+    librdkafka has. `_seeks`: those whose next offset it does not know yet. `_ends`: end offsets of partitions read to
+    the end. `_denied`: see `Consumer.denied`; None without a subscription.
     """
 
     def __init__(self, settings: Mapping[str, Any], waiting: Waiting) -> None:
@@ -60,10 +58,9 @@ class KafkaConsumer:
         self._assigned: set[TopicPartition] = set()
         self._ends: dict[TopicPartition, int] = {}
         self._next: dict[TopicPartition, int] = {}
-        self._seeks: dict[TopicPartition, int] = {}
-        self._resumes: set[TopicPartition] = set()
+        self._given: set[TopicPartition] = set()
+        self._seeks: set[TopicPartition] = set()
         self._paused: set[TopicPartition] = set()
-        self._missing_offsets: dict[TopicPartition, int] = {}
         self._out_of_range: dict[TopicPartition, OutOfRange] = {}
         self._denied: set[str] | None = None
         self._membership: Any = None
@@ -73,9 +70,7 @@ class KafkaConsumer:
 
     def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
         def assigned(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
-            for one in partitions:
-                one.offset = _FIRST
-            consumer.assign(partitions)
+            consumer.assign([])
             self._set_assignment({TopicPartition(one.topic, one.partition) for one in partitions})
             on_assign(sorted(self._assigned))
 
@@ -94,7 +89,7 @@ class KafkaConsumer:
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         self._set_assignment(set(positions))
         self._next.update(positions)
-        self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
+        self._give()
 
     def membership(self) -> Any:
         if self._membership is None:  # it waits for librdkafka's thread, and changes only with the assignment
@@ -157,8 +152,8 @@ class KafkaConsumer:
         if partition not in self._assigned:
             raise LogError(f"cannot seek in {partition}: it is not assigned to this consumer")
         self._ends.pop(partition, None)
-        self._seeks[partition] = self._next[partition] = offset
-        self._finish_seeks()
+        self._next[partition] = offset
+        self._seeks.add(partition)
 
     def out_of_range(self) -> Mapping[TopicPartition, OutOfRange]:
         out_of_range, self._out_of_range = self._out_of_range, {}
@@ -169,12 +164,11 @@ class KafkaConsumer:
 
     def pause(self, partitions: Sequence[TopicPartition]) -> None:
         self._paused.update(partitions)
-        self._resumes.difference_update(partitions)
-        self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in partitions])
+        self._consumer.pause(_places(self._given.intersection(partitions)))
 
     def resume(self, partitions: Sequence[TopicPartition]) -> None:
-        self._resumes.update(one for one in partitions if one in self._seeks)
-        self._resume([one for one in partitions if one not in self._seeks])
+        self._paused.difference_update(partitions)
+        self._resume(self._given.intersection(partitions) - self._seeks)
 
     def committed(self, partition: TopicPartition) -> Committed | None:
         return partition_facts.committed(self._consumer, self._group, partition)
@@ -207,10 +201,9 @@ class KafkaConsumer:
         self._membership = None
         self._ends.clear()
         self._next.clear()
+        self._given.clear()
         self._seeks.clear()
-        self._resumes.clear()
         self._paused.clear()
-        self._missing_offsets.clear()
         self._out_of_range.clear()
 
     def _messages(
@@ -221,14 +214,12 @@ class KafkaConsumer:
         `fill`: returns with `max_records`, or once `timeout` is over.
         """
         if self._seeks:
-            self._finish_seeks()
-            timeout = min(timeout, 0.005)
+            self._do_seeks()
         assigned = self._assigned
         messages = self._wait(max_records, timeout, fill=fill)
         if not fill and messages and max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
-        if self._assigned is not assigned:  # by a callback meanwhile: they may be of the assignment before
-            self._seek_again(messages)
+        if self._assigned is not assigned:  # by a callback meanwhile: they are of the assignment before
             return {}
         if any(map(_ERROR, messages)):
             # In order, since an end comes after the messages before it.
@@ -240,15 +231,7 @@ class KafkaConsumer:
                 self._ends.pop(where, None)
         if self._denied:
             self._denied -= {where.topic for where in split}
-        found = {where: unread for where, some in split.items() if (unread := self._unread(where, some))}
-        if self._missing_offsets:
-            self._resume_at_first()
-        return found
-
-    def _seek_again(self, messages: Sequence[ck.Message]) -> None:
-        """Seeks what comes next in the assigned partitions among those of `messages`, which are not returned."""
-        for where in {TopicPartition(message.topic(), message.partition()) for message in messages} & self._assigned:
-            self._seeks.setdefault(where, self._next.get(where, _FIRST))
+        return {where: unread for where, some in split.items() if (unread := self._unread(where, some))}
 
     def _split(self, messages: list[ck.Message]) -> dict[TopicPartition, list[ck.Message]]:
         """The messages by partition."""
@@ -260,18 +243,16 @@ class KafkaConsumer:
         return {TopicPartition(*where): some for where, some in found.items()}
 
     def _unread(self, where: TopicPartition, messages: list[ck.Message]) -> list[ck.Message]:
-        """The messages of a partition without those that librdkafka went back to; none while a seek is to be done."""
-        if where in self._seeks:
-            return []
+        """The messages of a partition without those that librdkafka went back to."""
         offsets = list(map(_OFFSET, messages))
-        if offsets[0] >= self._next.get(where, _FIRST) and all(map(lt, offsets, offsets[1:])):
+        if offsets[0] >= self._next[where] and all(map(lt, offsets, offsets[1:])):
             self._next[where] = offsets[-1] + 1
             return messages
         return self._ahead(where, messages)
 
     def _ahead(self, where: TopicPartition, messages: list[ck.Message]) -> list[ck.Message]:
         """The messages at and behind the offset that comes next. Seeks it again where the last one lies before it."""
-        start = self._next.get(where, _FIRST)
+        start = self._next[where]
         found: list[ck.Message] = []
         for message in messages:
             if message.offset() >= start:
@@ -281,7 +262,7 @@ class KafkaConsumer:
         back = messages[-1].offset()
         if back < start - 1:
             _LOG.info("reading: Kafka's client went back to offset %d of %s; reading on at %d", back, where, start)
-            self._seeks[where] = start
+            self._seeks.add(where)
         return found
 
     def _wait(self, max_records: int, timeout: float, *, fill: bool) -> list[ck.Message]:
@@ -311,34 +292,60 @@ class KafkaConsumer:
                 _LOG.error("%s", translate(error, f"reading {message.topic()} as group {self._group}"))
             self._denied.add(message.topic())
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            self._missing_offsets[TopicPartition(message.topic(), message.partition())] = message.offset()
+            self._begin_again(TopicPartition(message.topic(), message.partition()), message.offset())
         elif is_transient(error):
             _LOG.warning("reading: %s; going on", error.str())
         else:
             raise translate(error, " ".join(filter(None, ("reading", message.topic(), "as group", self._group))))
         return False
 
-    def _finish_seeks(self) -> None:
-        for where, offset in list(self._seeks.items()):
-            try:
-                self._consumer.seek(ck.TopicPartition(where.topic, where.partition, offset))
-            except KafkaException as error:
-                if error.args[0].code() in (KafkaError._STATE, KafkaError._OUTDATED):
-                    continue  # not started yet: retried at the next poll
-                raise translate(error, f"seeking to offset {offset} of {where}") from error
-            del self._seeks[where]
-            if where in self._resumes:
-                self._resumes.discard(where)
-                self._resume([where])
+    def _begin_again(self, where: TopicPartition, missing: int) -> None:
+        """Has a partition read on that librdkafka has stopped reading, since there was no record at an offset.
 
-    def _resume(self, partitions: Sequence[TopicPartition]) -> None:
+        It goes on at the first record, unless another offset was sought meanwhile, or the record is there now.
+        """
+        if where not in self._given:
+            return  # it was assigned before
+        if missing == self._next[where]:
+            first, end = self.watermarks(where)
+            if not first <= missing <= end:
+                self._next[where] = first
+                self._out_of_range[where] = OutOfRange(missing, first)
+        self._seeks.add(where)
+
+    def _do_seeks(self) -> None:
+        if all(map(self._is_sought, self._seeks)):
+            self._resume(self._seeks - self._paused)
+        else:
+            self._give()
+        self._seeks.clear()
+
+    def _is_sought(self, where: TopicPartition) -> bool:
+        """Seeks the offset that comes next. False if librdkafka does not have the partition, or does not read it."""
+        if where not in self._given:
+            return False
+        offset = self._next[where]
+        try:
+            self._consumer.seek(ck.TopicPartition(where.topic, where.partition, offset))
+        except KafkaException as error:
+            if error.args[0].code() not in (KafkaError._STATE, KafkaError._OUTDATED):
+                raise translate(error, f"seeking to offset {offset} of {where}") from error
+            return False
+        return True
+
+    def _give(self) -> None:
+        """Gives librdkafka all partitions with the offset that comes next. It fetches again what was not returned."""
+        self._given = set(self._next)
+        self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in self._next.items()])
+        self._consumer.pause(_places(self._given & self._paused))
+        self._consumer.resume(_places(self._given - self._paused))
+
+    def _resume(self, partitions: Collection[TopicPartition]) -> None:
         if not partitions:
             return
-        asleep = self._assigned <= self._paused
-        self._paused.difference_update(partitions)
-        resumed = [ck.TopicPartition(one.topic, one.partition) for one in partitions]
+        resumed = _places(partitions)
         self._consumer.resume(resumed)
-        if asleep:
+        if self._given <= self._paused.union(partitions):
             self._wake(resumed)
 
     def _wake(self, partitions: Sequence[ck.TopicPartition]) -> None:
@@ -347,23 +354,6 @@ class KafkaConsumer:
             with suppress(KafkaException):
                 self._consumer.get_watermark_offsets(one, timeout=_WAKE_SECONDS, cached=False)
 
-    def _resume_at_first(self) -> None:
-        """Resumes at the first record the partitions whose wanted offset has none.
 
-        librdkafka has stopped reading them, and resumes only with a new assignment. Prefetched messages of other
-        partitions are fetched again.
-        """
-        missing, self._missing_offsets = self._missing_offsets, {}
-        starts = {}
-        for where in self._assigned & missing.keys():
-            if where in self._seeks:
-                continue  # a later seek replaces the position
-            starts[where] = self.watermarks(where)[0]
-            self._out_of_range[where] = OutOfRange(missing[where], starts[where])
-        positions = {where: self._next.get(where, _FIRST) for where in self._assigned} | starts | self._seeks
-        self._next |= positions
-        self._seeks.clear()
-        self._consumer.assign([ck.TopicPartition(w.topic, w.partition, offset) for w, offset in positions.items()])
-        self._consumer.pause([ck.TopicPartition(one.topic, one.partition) for one in sorted(self._paused)])
-        self._resume(sorted(self._resumes))
-        self._resumes.clear()
+def _places(partitions: Collection[TopicPartition]) -> list[ck.TopicPartition]:
+    return [ck.TopicPartition(one.topic, one.partition) for one in partitions]
