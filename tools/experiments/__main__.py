@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.shared.chart import chart
 from bench.shared.table import report
 from experiments import usage
 from experiments.catalogue import EXPERIMENTS, Experiment, Point
@@ -176,6 +175,8 @@ def _row(experiment: Experiment, value: float, shedder: str, found: list[Outcome
 
 
 def _draw(path: Path, experiment: Experiment, rows: list[dict[str, Any]]) -> None:
+    from bench.shared.chart import chart  # matplotlib: half a second
+
     shedders = dict.fromkeys(row["shedder"] for row in rows)
     missed = {
         name: [(row[experiment.varied], row["missed %"]) for row in rows if row["shedder"] == name] for name in shedders

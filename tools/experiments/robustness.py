@@ -18,7 +18,7 @@ from bench.shared.table import report, write
 from experiments import usage
 from experiments.catalogue import EVEN, EXPERIMENTS, SHARES, Experiment
 from experiments.virtual import Done, Task, run_all
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from saffron.cli import console
 from saffron.cli.progress import bar
@@ -110,7 +110,7 @@ def row_of(done: Sequence[Done]) -> dict[str, Any]:
     error = 100 * sqrt(statistics.fmean(one.found[AUTO].error ** 2 + one.found[best].error ** 2 for one in done))
     half = _SURE * error
     if len(done) > 2:
-        half = float(t.ppf(0.975, len(done) - 1)) * statistics.stdev(worse) / sqrt(len(done))
+        half = float(stdtrit(len(done) - 1, 0.975)) * statistics.stdev(worse) / sqrt(len(done))
     return {
         "experiment": task.name,
         "value": task.value,

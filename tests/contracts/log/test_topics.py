@@ -21,6 +21,17 @@ def test_topics_are_created_once_and_must_be_wide_enough(subject: Subject) -> No
         subject.log.create_topics([TopicSpec(topic, 3, {})])
 
 
+def test_partitions_that_were_made_are_served_at_once(subject: Subject) -> None:
+    """Brokers of today lose the first batch of a producer that comes before (KAFKA-15591), and tell nobody."""
+    made = [TopicSpec(subject.name(), 8, {}) for _ in range(6)]
+    subject.log.create_topics(made)
+    places = [TopicPartition(spec.name, partition) for spec in made for partition in range(8)]
+    assert len(subject.log.ends(places)) == len(places)
+    subject.log.add_partitions(made[0].name, 24)
+    places = [TopicPartition(made[0].name, partition) for partition in range(24)]
+    assert len(subject.log.ends(places)) == len(places)
+
+
 def test_a_topic_may_be_written_where_nothing_forbids_it(subject: Subject) -> None:
     assert subject.log.writable(subject.topic())
 

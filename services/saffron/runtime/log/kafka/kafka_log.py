@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
@@ -82,7 +82,8 @@ class KafkaLog:
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # another process was faster
                     raise translate(error, f"creating topic {name!r}") from error
-        self._appear({spec.name for spec in missing})
+        made = [TopicPartition(spec.name, one) for spec in missing for one in range(spec.partitions)]
+        self._appear(made, f"topics {sorted(spec.name for spec in missing)} were created")
         return [spec.name for spec in missing]
 
     def topics(self) -> list[str]:
@@ -123,7 +124,8 @@ class KafkaLog:
         return end_offsets(self._client(), partitions, _TIMEOUT, stable=True)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
-        if (self.partitions(topic) or 0) >= partitions:
+        before = self.partitions(topic) or 0
+        if before >= partitions:
             return
         try:
             wanted = [NewPartitions(topic, partitions)]
@@ -131,7 +133,8 @@ class KafkaLog:
         except KafkaException as error:
             if error.args[0].code() != KafkaError.INVALID_PARTITIONS:  # another process was faster
                 raise translate(error, f"adding partitions to topic {topic!r}") from error
-        self._wait(lambda: (self.partitions(topic) or 0) >= partitions, f"partitions were added to topic {topic!r}")
+        added = [TopicPartition(topic, one) for one in range(before, partitions)]
+        self._appear(added, f"partitions were added to topic {topic!r}")
 
     def close(self) -> None:
         for consumer in list(self._consumers):
@@ -147,16 +150,22 @@ class KafkaLog:
             self._admin = librdkafka_settings.client(AdminClient, librdkafka_settings.base(self._cluster, "admin"))
         return self._admin
 
-    def _appear(self, names: set[str]) -> None:
-        """Waits until the broker knows topics that it has just created."""
-        self._wait(lambda: names <= self._topics().keys(), f"topics {sorted(names)} were created")
+    def _appear(self, partitions: Sequence[TopicPartition], done: str) -> None:
+        """Waits until the brokers that lead new partitions serve them.
 
-    def _wait(self, there: Callable[[], bool], done: str) -> None:
+        A producer that is earlier may lose its first batch: it is refused, the next one is not, and with that Kafka's
+        client takes both for written (KAFKA-15591).
+        """
         deadline = time.monotonic() + _TIMEOUT
-        while not there():
+        while not self._are_served(partitions):
             if time.monotonic() > deadline:
                 raise UnavailableError(f"{done}, but do not appear at the broker")
             time.sleep(0.01)
+
+    def _are_served(self, partitions: Sequence[TopicPartition]) -> bool:
+        counts = self._topics()
+        known = all(one.partition < counts.get(one.topic, 0) for one in partitions)
+        return known and len(self.ends(partitions)) == len(partitions)
 
     def _topics(self, one: str | None = None) -> dict[str, int]:
         """Numbers of partitions by topic. DeniedError: no right to see the topic `one`; others are left out."""
