@@ -87,7 +87,7 @@ class UserAggregate:
 
 
 _own = Registry[UserAggregate]("an aggregate", AggregateError)
-require, registered, forget = _own.require, _own.registered, _own.forget
+require, registered, forget, changes = _own.require, _own.registered, _own.forget, _own.changes
 
 
 def register(name: str, step: Step, *, initial: float = 0.0, final: Final | None = None) -> UserAggregate:

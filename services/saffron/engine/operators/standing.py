@@ -3,25 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any, Generic, Self, TypeVar
 
-from saffron.engine.operators.aggregates import registered
+from saffron.engine.operators import aggregates
 from saffron.language import compile_query
 from saffron.language.cost.shedders import AUTO
 from saffron.language.plan.plan import Plan
+from saffron.language.plan.same import KEPT
 from saffron.records.query import shedder_of
+from saffron.schema.functions import own
 from saffron.schema.schema import Schema
 
 R = TypeVar("R")
+
 
 Compiler = Callable[[str, Schema | None, str], Plan]
 """(text, schema, name) -> plan; QueryError where the text is wrong or, with a schema, does not fit it."""
 
 
 def compile_text(text: str, schema: Schema | None, name: str) -> Plan:
-    """The compiler of the query language, with the user-defined aggregates that this process knows."""
-    return compile_query(text, schema, name=name, aggregates=frozenset(registered()), unseen=True)
+    """The compiler of the query language, with the user-defined aggregates that this process knows.
+
+    Every partition asks for the same plans, some at each step: the last ones are kept.
+    """
+    known = (aggregates.changes(), own.changes())
+    return _compiled(text, None if schema is None else _InOrder(schema), name, known)
+
+
+class _InOrder:
+    """A schema that equals another one only if all is in the same order, as columns and results are."""
+
+    __slots__ = ("_content", "schema")
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        values = [getattr(schema, one.name) for one in fields(schema)]
+        self._content = tuple(tuple(one.items()) if isinstance(one, Mapping) else one for one in values)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _InOrder) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+
+@lru_cache(maxsize=KEPT)
+def _compiled(text: str, schema: _InOrder | None, name: str, known: tuple[int, int]) -> Plan:
+    """`known`: the numbers of changes of the aggregates and functions that are known."""
+    del known
+    names = frozenset(aggregates.registered())
+    return compile_query(text, None if schema is None else schema.schema, name=name, aggregates=names, unseen=True)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _GIVES: Mapping[Any, Kind] = {str: Kind.STRING, float: Kind.FLOAT, int: Kind.LON
 _WRITE = "write def f(text: str, number: float) -> str, with str, float, int or bool"
 
 _own = Registry[Function]("a function", FunctionError)
-find, require, registered, forget = _own.find, _own.require, _own.registered, _own.forget
+find, require, registered, forget, changes = _own.find, _own.require, _own.registered, _own.forget, _own.changes
 
 
 def register(name: str, function: Callable[..., Any], taken: frozenset[str]) -> Function:

@@ -17,6 +17,7 @@ class Registry(Generic[Registered]):
         self._noun = noun
         self._error = error
         self._known: dict[str, Registered] = {}
+        self._changes = 0
 
     def check_name(self, name: str, *, taken: bool) -> None:
         """Raise the error unless this is a lower-case name. `taken`: the language has it already."""
@@ -29,6 +30,7 @@ class Registry(Generic[Registered]):
         replaced.
         """
         self._known[name] = one
+        self._changes += 1
 
     def find(self, name: str) -> Registered | None:
         """The registered function or aggregate of that name, if there is one."""
@@ -49,3 +51,8 @@ class Registry(Generic[Registered]):
     def forget(self, name: str) -> None:
         """Remove a function or aggregate; queries that are bound already keep it."""
         self._known.pop(name, None)
+        self._changes += 1
+
+    def changes(self) -> int:
+        """How often it was changed: what follows from the registered ones holds until it is again."""
+        return self._changes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +36,12 @@ from saffron.engine.match.merging import HELPERS
 from saffron.engine.match.merging.plans import deferring
 from saffron.engine.match.planning.flat_or_table import counts_events
 from saffron.engine.match.selection.choice import Choice
+from saffron.engine.operators import aggregates
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.engine.windows import bounds
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Strategy
+from saffron.language.plan.same import KEPT, Same
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,16 @@ def compile_program(
     `choice`: SCAN, FLAT or TABLE (`planning.engine`). `compiled` False: the same kernels as plain Python.
     `derived`: types of events that are results of other queries.
     """
+    return _kept(Same(plan), choice, compiled, derived, aggregates.changes())
+
+
+@lru_cache(maxsize=KEPT)
+def _kept(
+    given: Same[MatchPlan], choice: EngineChoice, compiled: bool, derived: frozenset[str], aggregates_known: int
+) -> Program:
+    """`aggregates_known`: the number of their changes; kernels call them."""
+    del aggregates_known
+    plan = given.one
     if choice.engine is Engine.TABLE:
         return _general(plan, compiled, derived if counts_events(plan) else frozenset())
     return _flat(plan, compiled, choice)
