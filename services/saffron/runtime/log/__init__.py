@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from saffron.counted import counted
 from saffron.errors import StreamError
@@ -16,8 +16,7 @@ if TYPE_CHECKING:  # it brings NumPy along, which commands do without
     from saffron.engine.events.raw import RawBatch
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicPartition:
+class TopicPartition(NamedTuple):
     """One partition of one topic (full topic name, prefix included)."""
 
     topic: str

@@ -190,10 +190,10 @@ class Replay:
             return not self._aggregates
         shed = {query.name: query.shed for query in queries}
         try:
-            sources = [one for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name])]
+            sources = (one for plan in self.plans for one in kernel_sources(plan, schema, shed[plan.name]))
+            return not all(map(generated.is_kept, sources))
         except SaffronError:
             return False  # nothing runs it: the engines say so
-        return not all(map(generated.is_kept, sources))
 
     def _timed(self, batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
         """The batches. The time to read and unpack them counts as decoding."""
