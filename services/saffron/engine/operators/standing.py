@@ -10,14 +10,13 @@ from typing import Any, Generic, Self, TypeVar
 from saffron.engine.operators import aggregates
 from saffron.language import compile_query
 from saffron.language.cost.shedders import AUTO
+from saffron.language.plan.limits import KEPT
 from saffron.language.plan.plan import Plan
-from saffron.language.plan.same import KEPT
 from saffron.records.query import shedder_of
 from saffron.schema.functions import own
 from saffron.schema.schema import Schema
 
 R = TypeVar("R")
-
 
 Compiler = Callable[[str, Schema | None, str], Plan]
 """(text, schema, name) -> plan; QueryError where the text is wrong or, with a schema, does not fit it."""

@@ -1,4 +1,4 @@
-"""Limits of queries, from the capacities of the engines."""
+"""Limits of queries, from the capacities of the engines, and of what is kept of them."""
 
 from __future__ import annotations
 
@@ -14,3 +14,5 @@ MAX_STATES = 62
 """Most states of an aggregate query: its engine keeps a bit of an int64 for each."""
 MAX_WINDOWS = 10_000
 """Most windows that an event of an aggregate query lies in, as each has an aggregate of its own (T5)."""
+KEPT = 2_048
+"""Most plans, and most of each thing that is made of one, that a process keeps for the next partition that asks."""

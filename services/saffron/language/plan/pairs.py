@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from saffron.language.plan.clauses import Window
 from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Call, Const, Expr, In, Length, Unary
+from saffron.language.plan.limits import KEPT
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Absence
-from saffron.language.plan.same import KEPT, Same
 from saffron.language.plan.trend_plan import Template, TrendPlan
 from saffron.schema.functions.built_in import CHOICES
 from saffron.schema.numbers import EXACT
@@ -41,14 +41,9 @@ def rest_of_name(name: str) -> str | None:
     return name[1:] if name.startswith(_MARK) else None
 
 
+@lru_cache(maxsize=KEPT)
 def exact_match(plan: MatchPlan) -> MatchPlan:
     """The plan with its comparisons expanded, except those in RETURN, which Python computes exactly."""
-    return _exact_match(Same(plan))
-
-
-@lru_cache(maxsize=KEPT)
-def _exact_match(given: Same[MatchPlan]) -> MatchPlan:
-    plan = given.one
     conditions = tuple(replace(one, expr=exact(one.expr)) for one in plan.conditions)
     checks = tuple(replace(one, expr=exact(one.expr)) for one in plan.checks)
     return replace(

@@ -218,3 +218,28 @@ def test_a_message_of_the_assignment_before_is_read_again_in_its_place(partition
     client.anew = True
     assert consumer.poll(1, 0.0) == []
     assert [record.offset for record in consumer.poll(100, 0.0)] == partitions * [0, 1, 2, 3]
+
+
+class _Failing(_Group):
+    """A group's client that returns errors, each once, before records."""
+
+    def __init__(self, where: TopicPartition, *codes: int) -> None:
+        super().__init__({where: [0, 1, 2]}, [])
+        self._errors = [ck.Message(where.topic, where.partition, 0, error=ck.KafkaError(code)) for code in codes]
+
+    def _one(self) -> ck.Message | None:
+        return self._errors.pop(0) if self._errors else super()._one()
+
+
+def test_errors_that_come_with_an_assignment_are_not_lost_nor_taken_for_those_of_its_partitions() -> None:
+    place = TopicPartition("t", 0)
+    codes = ck.KafkaError._PARTITION_EOF, ck.KafkaError._AUTO_OFFSET_RESET, ck.KafkaError.TOPIC_AUTHORIZATION_FAILED
+    with mock.patch.object(librdkafka_settings, "client", return_value=_Failing(place, *codes)):
+        consumer = _consumer("none")
+    consumer.subscribe(["t"], lambda places: consumer.seek(places[0], 0), lambda _: None, lambda _: None)
+    assert consumer.poll(9, 0.0) == []
+    assert consumer.denied() == {"t"}
+    assert not consumer.at_end(place)
+    assert consumer.out_of_range() == {}
+    assert [record.offset for record in consumer.poll(9, 0.0)] == [0, 1, 2]
+    assert not consumer.denied()

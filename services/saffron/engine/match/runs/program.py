@@ -39,9 +39,9 @@ from saffron.engine.match.selection.choice import Choice
 from saffron.engine.operators import aggregates
 from saffron.engine.operators.engine_choice import Engine, EngineChoice
 from saffron.engine.windows import bounds
+from saffron.language.plan.limits import KEPT
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Strategy
-from saffron.language.plan.same import KEPT, Same
 
 
 @dataclass(frozen=True)
@@ -116,21 +116,20 @@ def compile_program(
     plan: MatchPlan, choice: EngineChoice, *, compiled: bool = True, derived: frozenset[str] = frozenset()
 ) -> Program:
     """The program of a plan that runs match. A shell calls this in a subprocess first, so that the stream never waits
-    for the compiler.
+    for the compiler. The last ones are kept: every partition asks for the same.
 
     `choice`: SCAN, FLAT or TABLE (`planning.engine`). `compiled` False: the same kernels as plain Python.
     `derived`: types of events that are results of other queries.
     """
-    return _kept(Same(plan), choice, compiled, derived, aggregates.changes())
+    return _kept(plan, choice, compiled, derived, aggregates.changes())
 
 
 @lru_cache(maxsize=KEPT)
 def _kept(
-    given: Same[MatchPlan], choice: EngineChoice, compiled: bool, derived: frozenset[str], aggregates_known: int
+    plan: MatchPlan, choice: EngineChoice, compiled: bool, derived: frozenset[str], aggregates_known: int
 ) -> Program:
     """`aggregates_known`: the number of their changes; kernels call them."""
     del aggregates_known
-    plan = given.one
     if choice.engine is Engine.TABLE:
         return _general(plan, compiled, derived if counts_events(plan) else frozenset())
     return _flat(plan, compiled, choice)

@@ -219,8 +219,8 @@ class KafkaConsumer:
         messages = self._wait(max_records, timeout, fill=fill)
         if not fill and messages and max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
-        if self._assigned is not assigned:  # by a callback meanwhile: they are of the assignment before
-            return {}
+        if self._assigned is not assigned:  # by a callback meanwhile: records are of the assignment before
+            messages = list(filter(_ERROR, messages))
         if any(map(_ERROR, messages)):
             # In order, since an end comes after the messages before it.
             messages = [message for message in messages if self._is_record(message)]
@@ -284,7 +284,8 @@ class KafkaConsumer:
             self._ends.pop(TopicPartition(message.topic(), message.partition()), None)
             return True
         if error.code() == KafkaError._PARTITION_EOF:
-            self._ends[TopicPartition(message.topic(), message.partition())] = message.offset()
+            if (where := TopicPartition(message.topic(), message.partition())) in self._given:
+                self._ends[where] = message.offset()
             if self._denied:
                 self._denied.discard(message.topic())
         elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and self._denied is not None:
