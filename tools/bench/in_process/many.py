@@ -1,4 +1,4 @@
-"""Many queries over one stream of stock quotes: the cost of the first, and that of each further query. One core."""
+"""Many queries over one stream of stock quotes: the cost of the first, that of each further query, and their start."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ TEXTS = 10
 """Different texts of a workload; beyond that many, queries differ by name only."""
 SOME = 100_000
 """Events of aggregate queries."""
+PARTITIONS = 12
+"""Of a process whose queries are started."""
 
 
 def queries(template: str, count: int) -> list[str]:
@@ -89,6 +91,26 @@ def trends(schema: Schema, columns: Columns, parts: Sequence[Block], runs: int) 
         yield row | {"apart / shared": row["apart ms"] / row["shared ms"]}
 
 
+def started(schema: Schema, columns: Columns, texts: Sequence[str]) -> float:
+    """Seconds until queries are in force on all partitions of a process, which has their kernels."""
+    block = opening(schema, columns, texts)
+    begun = time.perf_counter()
+    for partition in range(PARTITIONS):
+        MatchOperator(partition=partition).apply(block)
+    return time.perf_counter() - begun
+
+
+def starts(schema: Schema, columns: Columns, runs: int) -> Iterator[Row]:
+    """The start of queries, each of another name than all before."""
+    for count in (1, 10, 100):
+        seconds = []
+        for run in range(runs + 1):  # the first one compiles
+            texts = [f"QUERY q{run}_{number} {text}" for number, text in enumerate(queries(RALLY, count))]
+            seconds.append(started(schema, columns, texts))
+        least = min(seconds[1:])
+        yield {"queries": count, "ms": 1000 * least, "us a query and partition": 1e6 * least / count / PARTITIONS}
+
+
 def decoded(text: bytes) -> float:
     """Seconds for decoding all events."""
     begun = time.perf_counter()
@@ -105,6 +127,11 @@ def main() -> None:
         path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-trends")
         rows = list(trends(schema, first, blocks(first, chosen.block), chosen.runs))
         report(f"aggregate queries of one pattern, {SOME:,} events, least of {chosen.runs} runs", rows, path, width=150)
+    if not chosen.only or chosen.only in "starts":
+        schema, columns = decode_ndjson(text)
+        path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-starts")
+        title = f"queries put in force on {PARTITIONS} partitions, least of {chosen.runs} runs"
+        report(title, list(starts(schema, columns, chosen.runs)), path)
     if not chosen.only or chosen.only in "matches":
         matches(text, chosen)
 
