@@ -9,7 +9,7 @@ clock's owner moves it, and records on the wire land when `deliver` says so (at 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from saffron.counted import counted
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError, UnwritableError
@@ -198,8 +198,7 @@ class MemoryBroker:
         timestamp = record.timestamp
         if self.configs[where.topic].get("message.timestamp.type") == "LogAppendTime":
             timestamp = self.clock()
-        landed = Record(record.topic, record.partition, log.high, timestamp, record.key, record.value, record.headers)
-        log.entries.append(Entry(landed, transaction))
+        log.entries.append(Entry(replace(record, offset=log.high, timestamp=timestamp), transaction))
 
     def deliver(self, wire: Wire, limit: int | None = None) -> None:
         """Let up to `limit` records of a wire land (all of them when None); a fenced epoch's are refused."""

@@ -121,26 +121,23 @@ def decoded(text: bytes) -> float:
 def main() -> None:
     chosen = arguments(__doc__ or "", block=8192, only="")
     text = ndjson()
+    schema, columns = decode_ndjson(text)
     if not chosen.only or chosen.only in "trends":
-        schema, columns = decode_ndjson(text)
         first = slice_columns(columns, 0, SOME)
         path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-trends")
         rows = list(trends(schema, first, blocks(first, chosen.block), chosen.runs))
         report(f"aggregate queries of one pattern, {SOME:,} events, least of {chosen.runs} runs", rows, path, width=150)
     if not chosen.only or chosen.only in "starts":
-        schema, columns = decode_ndjson(text)
         path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-starts")
         title = f"queries put in force on {PARTITIONS} partitions, least of {chosen.runs} runs"
         report(title, list(starts(schema, columns, chosen.runs)), path)
     if not chosen.only or chosen.only in "matches":
-        matches(text, chosen)
+        matches(text, schema, columns, chosen)
 
 
-def matches(text: bytes, chosen: argparse.Namespace) -> None:
+def matches(text: bytes, schema: Schema, columns: Columns, chosen: argparse.Namespace) -> None:
     """Match queries that differ in a constant."""
-    decoded(text)  # loads kernels
     decoding = median([decoded(text) for _ in range(chosen.runs)])
-    schema, columns = decode_ndjson(text)
     parts = blocks(columns, chosen.block)
     rows = []
     for name, template in WORKLOADS:

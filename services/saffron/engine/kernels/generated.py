@@ -79,9 +79,9 @@ def module_name(source: KernelSource) -> str:
 def is_kept(source: KernelSource) -> bool:
     """True if its machine code is loaded, or on disk. That may be stale all the same, and is then made anew."""
     path = _path(source.text, source.helpers)
-    if path.stem in sys.modules or not path.exists():
-        return path.stem in sys.modules
-    return any((path.parent / "__pycache__").glob(f"{path.stem}.{source.entry}-*.nbi"))
+    if path.stem in sys.modules:
+        return True
+    return path.exists() and any((path.parent / "__pycache__").glob(f"{path.stem}.{source.entry}-*.nbi"))
 
 
 def _at_once(signature: object = None, **options: object) -> Callable[[Function], Any]:

@@ -10,6 +10,7 @@ from saffron.engine.match.planning.engine import engine_of
 from saffron.engine.match.runs.program import Program, compile_program
 from saffron.engine.operators import aggregates
 from saffron.engine.operators.standing import compile_text
+from saffron.errors import QueryError
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pairs import exact_match
 from saffron.schema.schema import Kind, Schema
@@ -60,5 +61,5 @@ def test_an_aggregate_that_is_registered_anew_is_the_one_that_is_called() -> Non
         assert _plan(text) is not before
     finally:
         aggregates.forget("own")
-    with pytest.raises(Exception, match="own"):
+    with pytest.raises(QueryError, match="own"):
         _plan(text)

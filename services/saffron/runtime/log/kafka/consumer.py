@@ -279,12 +279,12 @@ class KafkaConsumer:
         return messages
 
     def _is_record(self, message: ck.Message) -> bool:
-        error = message.error()
+        error, where = message.error(), TopicPartition(message.topic(), message.partition())
         if error is None:
-            self._ends.pop(TopicPartition(message.topic(), message.partition()), None)
+            self._ends.pop(where, None)
             return True
         if error.code() == KafkaError._PARTITION_EOF:
-            if (where := TopicPartition(message.topic(), message.partition())) in self._given:
+            if where in self._given:
                 self._ends[where] = message.offset()
             if self._denied:
                 self._denied.discard(message.topic())
@@ -293,7 +293,7 @@ class KafkaConsumer:
                 _LOG.error("%s", translate(error, f"reading {message.topic()} as group {self._group}"))
             self._denied.add(message.topic())
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            self._begin_again(TopicPartition(message.topic(), message.partition()), message.offset())
+            self._begin_again(where, message.offset())
         elif is_transient(error):
             _LOG.warning("reading: %s; going on", error.str())
         else:
