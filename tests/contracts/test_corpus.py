@@ -22,7 +22,7 @@ from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.topics import Topics, topic_files
 from saffron.runtime.results.snapshots import Snapshots
 from saffron.schema.numbers import number_of_text
-from tests.e2e.simulated.system import blocks, expected, makers, settings, undated
+from tests.e2e.simulated.system import expected, makers, settings, undated
 from tests.memory.memory_broker import Entry, MemoryBroker, PartitionLog
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
@@ -128,7 +128,7 @@ def test_todays_services_go_on_with_the_answers(corpus: Path, tmp_path: Path, *,
     world.settle(lambda: _at_rest(world))
     for topic, operator in ((TOPICS.complex_events, MatchOperator), (TOPICS.trends, TrendOperator)):
         for partition in range(PARTITIONS):
-            admitted = {stream: blocks(world, TOPICS.admitted_of(stream), partition) for stream in STREAMS}
+            admitted = {stream: world.blocks(TOPICS.admitted_of(stream), partition) for stream in STREAMS}
             right = [
                 body
                 for stream, standing in admitted.items()
@@ -203,4 +203,4 @@ def _at_rest(world: World) -> bool:
             committed = world.broker.offsets.get((PREFIX + group, where))
             if committed is None or committed.offset < world.broker.partition(where).high:
                 return False
-    return all(any(block.end for block in blocks(world, where.topic, where.partition)) for where in places)
+    return all(any(block.end for block in world.blocks(where.topic, where.partition)) for where in places)

@@ -24,7 +24,6 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.greta.main import GRETA
 from saffron.language.plan.row import Row
 from saffron.matcher.main import MATCHER
-from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.murmur2 import partition_of
@@ -195,13 +194,6 @@ def make_system(seed: int, directory: Path, *, partitions: int = 2, **changes: A
     return world
 
 
-def blocks(world: World, topic: str, partition: int) -> list[Block]:
-    """The blocks that count, by the readers' own rules."""
-    reader = BlockReader()
-    found = (reader.accept(record) for record in world.read(topic, partition, committed_only=False))
-    return [block for block in found if block is not None]
-
-
 def addressed(operator: ResultOperator, standing: Sequence[Block]) -> list[tuple[bytes, Address | None]]:
     """What an undisturbed operator says to these blocks, and where it goes (PUBLISH)."""
     found: list[tuple[bytes, Address | None]] = []
@@ -230,9 +222,9 @@ def check(world: World, partition: int) -> Counter[str]:
     """Everything of a partition stands exactly once, in order; returns the number of results by topic."""
     counts: Counter[str] = Counter()
     too_large = large_results(world, partition)
-    windows = blocks(world, TOPICS.windows, partition)
+    windows = world.blocks(TOPICS.windows, partition)
     check_events(world, partition, windows)
-    admitted = blocks(world, TOPICS.admitted, partition)
+    admitted = world.blocks(TOPICS.admitted, partition)
     for topic, service, operator in (
         (TOPICS.complex_events, "matcher", MatchOperator(partition=partition, stream="events")),
         (TOPICS.trends, "greta", TrendOperator(partition=partition, stream="events")),
@@ -337,7 +329,7 @@ def at_rest(world: World, partitions: int) -> bool:
             committed = world.broker.offsets.get((group, where))
             if committed is None or committed.offset < world.broker.partition(where).high:
                 return False
-        standing = blocks(world, TOPICS.admitted, partition)
+        standing = world.blocks(TOPICS.admitted, partition)
         if not standing or not any(block.end for block in standing):
             return False
     return True

@@ -22,7 +22,7 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.trends.trend_operator import TrendOperator
 from saffron.runtime.log import Record, TopicPartition
 from saffron.windowing import hop
-from tests.e2e.simulated.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, blocks, close, make_system, undated
+from tests.e2e.simulated.system import ANY, FALLS, RALLY, TOPICS, Source, at_rest, close, make_system, undated
 from tests.memory.memory_log import Killed
 from tests.unit.engine.containment.faults import SHARED, Fault, injected
 from tests.unit.runtime.world import Chaos, World
@@ -81,7 +81,7 @@ class System:
 
 def reckoned(world: World, partition: int, may_fail: set[str]) -> set[str]:
     """Every result of a partition stands once, but for those behind the end of failed queries; which have some."""
-    standing = blocks(world, TOPICS.admitted, partition)
+    standing = world.blocks(TOPICS.admitted, partition)
     found = set()
     for topic, kind in ((TOPICS.complex_events, MatchOperator), (TOPICS.trends, TrendOperator)):
         records = world.read(topic, partition, committed_only=True)
@@ -177,7 +177,7 @@ def test_another_version_heals_it(seed: int, backlog_ms: int, tmp_path: Path, mo
     system.end()
     assert not system.failed()
     for partition in range(PARTITIONS):
-        standing = blocks(system.world, TOPICS.admitted, partition)
+        standing = system.world.blocks(TOPICS.admitted, partition)
         right, names = expected(MatchOperator(partition=partition, stream="events"), standing)
         results = undated(system.world.read(TOPICS.complex_events, partition, committed_only=True))
         (again,) = [
@@ -299,7 +299,7 @@ def test_blocks_that_are_missing_hold_up_their_own_partition_alone(seed: int, tm
     world = system.world
     world.chaos = Chaos(0, 0, 0, 0, 0, 0, 0)
     system.run(200)
-    world.settle(lambda: bool(blocks(world, TOPICS.admitted, 0) and blocks(world, TOPICS.admitted, 1)))
+    world.settle(lambda: bool(world.blocks(TOPICS.admitted, 0) and world.blocks(TOPICS.admitted, 1)))
     shedders = [process for process in world.processes if process.name.startswith("shedder")]
     for process in shedders:
         process.paused_until = 2**62

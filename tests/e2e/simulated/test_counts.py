@@ -34,7 +34,6 @@ from tests.e2e.simulated.system import (
     TOPICS,
     Source,
     at_rest,
-    blocks,
     close,
     makers,
     settings,
@@ -209,7 +208,7 @@ class Life:
     def right(self) -> Mapping[str, Told]:
         """By service what its counters must be, from the log alone."""
         here = ("events", "0")
-        windows, admitted = blocks(self.world, TOPICS.windows, 0), blocks(self.world, TOPICS.admitted, 0)
+        windows, admitted = self.world.blocks(TOPICS.windows, 0), self.world.blocks(TOPICS.admitted, 0)
         matcher = MatchOperator(partition=0, stream="events")
         for block in admitted:
             matcher.apply(block)

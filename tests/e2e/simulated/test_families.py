@@ -24,7 +24,7 @@ from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.merged_stream import MergedFiles
 from saffron.runtime.replay.replay import Replay
 from saffron.runtime.streams.messages import record_in
-from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
+from tests.e2e.simulated.system import TOPICS, makers, settings, undated
 from tests.memory.memory_log import MemoryLog
 from tests.unit.cli.page import NOW, blocks_of
 from tests.unit.runtime.world import World
@@ -106,7 +106,7 @@ def _silent(world: World, topic: str, sources: int) -> bool:
     if len(said) < sources or not all(silent for silent, _ in said.values()):
         return False
     where = TopicPartition(TOPICS.admitted_of(topic.removeprefix("t.")), 0)
-    standing = blocks(world, where.topic, 0)
+    standing = world.blocks(where.topic, 0)
     if not standing or standing[-1].watermark < max(ts for _, ts in said.values()):
         return False
     committed = world.broker.offsets.get(("t.matcher", where))

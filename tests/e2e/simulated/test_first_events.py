@@ -15,7 +15,7 @@ from saffron.runtime.kernels.warm import Request, Warmed
 from saffron.windowing import service
 from saffron.windowing.hop import BlockLimits
 from tests.e2e.simulated import system
-from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, at_rest, blocks, check, close, make_system
+from tests.e2e.simulated.system import FALLS, RALLY, TOPICS, Source, at_rest, check, close, make_system
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
@@ -89,7 +89,7 @@ def assert_schema_before_events(world: World, partition: int) -> None:
     """One schema, in force before the first event."""
     found: list[tuple[int, Any]] = [
         (control.position, control.body)
-        for block in blocks(world, TOPICS.windows, partition)
+        for block in world.blocks(TOPICS.windows, partition)
         for control in block.controls
         if control.kind == "schema"
     ]

@@ -27,7 +27,7 @@ from saffron.runtime.replay.replay import Replay
 from saffron.schema.schema import Kind
 from saffron.schema.table_names import Lookup
 from saffron.windowing import lookup_wait
-from tests.e2e.simulated.system import TOPICS, blocks, makers, settings, undated
+from tests.e2e.simulated.system import TOPICS, makers, settings, undated
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
@@ -132,7 +132,7 @@ class System:
 def _at_rest(world: World) -> bool:
     for partition in range(PARTITIONS):
         where = TopicPartition(TOPICS.admitted_of(NAME), partition)
-        standing = blocks(world, where.topic, partition)
+        standing = world.blocks(where.topic, partition)
         if not standing or standing[-1].watermark < END:
             return False
         for group in ("t.matcher", "t.greta"):
@@ -254,7 +254,7 @@ def _spoken(system: System) -> dict[tuple[int, int], str | None]:
 def _looked_up(system: System, partition: int) -> NDArray[np.bool_]:
     """For each event behind the query `looks` whether the table was asked."""
     active, found = False, [np.zeros(0, np.bool_)]
-    for block in blocks(system.world, TOPICS.windows_of(NAME), partition):
+    for block in system.world.blocks(TOPICS.windows_of(NAME), partition):
         added = [one.position for one in block.controls if one.kind == "query" and one.body["name"] == "looks"]
         active = active or bool(added)
         if active:

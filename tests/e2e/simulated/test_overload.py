@@ -10,7 +10,7 @@ from saffron.engine.models.features.features import FeatureSpec
 from saffron.engine.shed.observing import SAMPLE_EVENTS
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import SHED
-from tests.e2e.simulated.system import ANY, TOPICS, Source, at_rest, blocks, check, close, makers, settings
+from tests.e2e.simulated.system import ANY, TOPICS, Source, at_rest, check, close, makers, settings
 from tests.unit.runtime.world import NO_CHAOS, World
 
 
@@ -31,7 +31,7 @@ def test_blocks_tell_of_features_and_results_are_those_of_the_blocks(tmp_path: P
     world.run(SAMPLE_EVENTS // 12, live)
     told = [
         control.body
-        for one in blocks(world, TOPICS.admitted, 0)
+        for one in world.blocks(TOPICS.admitted, 0)
         for control in one.controls
         if control.kind == "features"
     ]
@@ -40,7 +40,7 @@ def test_blocks_tell_of_features_and_results_are_those_of_the_blocks(tmp_path: P
     assert spec.identity == told[0]["spec"]
     close(world, 1)
     world.settle(lambda: at_rest(world, 1))
-    found = blocks(world, TOPICS.admitted, 0)
+    found = world.blocks(TOPICS.admitted, 0)
     kept = [control.body["features"] for one in found for control in one.controls if control.kind == "checkpoint"]
     assert kept[-1] == told[0]
     assert any(one.features for one in found)

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from saffron.engine.events.block import Block
-from tests.e2e.simulated.system import TOPICS, Source, at_rest, blocks, close, make_system
+from tests.e2e.simulated.system import TOPICS, Source, at_rest, close, make_system
 from tests.unit.runtime.world import World
 
 PARTITIONS = 2
@@ -47,7 +47,7 @@ def test_a_replacement_loses_and_doubles_nothing(tmp_path: Path) -> None:
     for seed in SEEDS:
         world = lived(seed, tmp_path / str(seed))
         for partition in range(PARTITIONS):
-            standing = blocks(world, TOPICS.admitted, partition)
+            standing = world.blocks(TOPICS.admitted, partition)
             in_force, events = spans(standing), events_of(standing)
             found = told(world, partition)
             assert sorted(found) == sorted(pair for span in in_force for pair in pairs(span, events)), f"seed {seed}"

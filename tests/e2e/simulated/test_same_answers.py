@@ -26,7 +26,7 @@ from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.replay import fused
 from saffron.runtime.replay.fused import Query
 from saffron.runtime.replay.replay import Replay
-from tests.e2e.simulated.system import TOPICS, Source, at_rest, blocks, close, makers, settings, undated
+from tests.e2e.simulated.system import TOPICS, Source, at_rest, close, makers, settings, undated
 from tests.memory.memory_log import MemoryLog
 from tests.patterns.aggregates import known
 from tests.patterns.case import Case
@@ -50,7 +50,7 @@ def by_the_log(queries: Mapping[str, str], events: bytes, directory: Path, block
     source = Source(world, 1, world.random)
     for number, (name, text) in enumerate(queries.items(), 1):
         source.query(_name_of(text, name), text)
-        world.settle(lambda n=number: sum(len(one.controls) for one in blocks(world, TOPICS.admitted, 0)) >= n)  # type: ignore[misc]
+        world.settle(lambda n=number: sum(len(one.controls) for one in world.blocks(TOPICS.admitted, 0)) >= n)  # type: ignore[misc]
     producer = MemoryLog(world.broker).producer()
     _, columns = decode_ndjson(events)
     stamp = max(world.now, int(columns.ts.max()))  # no event is of the future

@@ -18,7 +18,7 @@ from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
-from tests.e2e.simulated.system import TOPICS, blocks, expected, makers, settings, undated
+from tests.e2e.simulated.system import TOPICS, expected, makers, settings, undated
 from tests.memory.memory_log import MemoryLog
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import NO_CHAOS, Chaos, World
@@ -121,7 +121,7 @@ class System:
         """Whether the event time of all partitions is beyond `ts`, and results have followed."""
         for partition in range(PARTITIONS):
             where = TopicPartition(TOPICS.admitted_of(NAME), partition)
-            standing = blocks(self.world, where.topic, partition)
+            standing = self.world.blocks(where.topic, partition)
             if not standing or standing[-1].watermark < ts:
                 return False
             for group in ("t.matcher", "t.greta"):
@@ -147,13 +147,13 @@ class System:
         """Each event is in one block or is a dead letter, and results are what operators make of the blocks."""
         events = 0
         for partition in range(PARTITIONS):
-            windows = blocks(self.world, TOPICS.windows_of(NAME), partition)
+            windows = self.world.blocks(TOPICS.windows_of(NAME), partition)
             seqs = [seq for block in windows for seq in block.columns.seq.tolist()]
             assert seqs == list(range(len(seqs)))
             events += len(seqs)
             marks = [block.watermark for block in windows]
             assert marks == sorted(marks)
-            admitted = blocks(self.world, TOPICS.admitted_of(NAME), partition)
+            admitted = self.world.blocks(TOPICS.admitted_of(NAME), partition)
             operators: tuple[tuple[str, ResultOperator], ...] = (
                 (TOPICS.complex_events, MatchOperator(partition=partition, stream=NAME)),
                 (TOPICS.trends, TrendOperator(partition=partition, stream=NAME)),
@@ -195,7 +195,7 @@ def test_whatever_dies_the_log_decides_and_all_follow_it(seed: int, tmp_path: Pa
         silences = [
             block.watermark
             for partition in range(PARTITIONS)
-            for block in blocks(system.world, TOPICS.windows_of(NAME), partition)
+            for block in system.world.blocks(TOPICS.windows_of(NAME), partition)
             if "heard" in block.input
         ]
         assert len(silences) > 5, "silence has decided something"

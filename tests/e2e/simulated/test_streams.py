@@ -21,7 +21,7 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.topics import stream_topics
 from saffron.runtime.streams.generations import compiler_of
-from tests.e2e.simulated.system import TOPICS, blocks, close, expected, make_system, undated
+from tests.e2e.simulated.system import TOPICS, close, expected, make_system, undated
 from tests.memory.memory_log import MemoryLog
 
 PARTITIONS = 2
@@ -128,14 +128,14 @@ class Life:
                 if committed is None or committed.offset < self.world.broker.partition(where).high:
                     return False
             sent = len(self.world.read(record.topic, partition, committed_only=False))
-            if sum(len(block.columns) + block.end for block in blocks(self.world, where.topic, partition)) < sent:
+            if sum(len(block.columns) + block.end for block in self.world.blocks(where.topic, partition)) < sent:
                 return False
         return True
 
     def results(self, record: StreamRecord, partition: int) -> list[bytes]:
         """What an undisturbed matcher says to what stands in one generation's topic."""
         operator = MatchOperator(partition=partition, stream=record.name, compiler=compiler_of(record))
-        return expected(operator, blocks(self.world, TOPICS.admitted_of(record.stem), partition))
+        return expected(operator, self.world.blocks(TOPICS.admitted_of(record.stem), partition))
 
 
 @pytest.fixture(params=SEEDS)

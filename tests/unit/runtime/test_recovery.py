@@ -14,7 +14,6 @@ import pytest
 
 from saffron.engine.events.block import Block
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.hops.hop import Hop
 from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.last_hop import LastHop
@@ -142,21 +141,14 @@ def produce(world: World, draw: random.Random, total: int) -> None:
     producer.flush(1)
 
 
-def blocks(world: World, topic: str, partition: int) -> list[Block]:
-    """The blocks that count, by the readers' own rules."""
-    reader = BlockReader()
-    found = (reader.accept(record) for record in world.read(topic, partition, committed_only=False))
-    return [block for block in found if block is not None]
-
-
 def check(world: World, partition: int) -> None:
     events = [int(record.value or b"") for record in world.read("events", partition, committed_only=False)]
     for topic in ("windows", "admitted"):
-        standing = blocks(world, topic, partition)
+        standing = world.blocks(topic, partition)
         assert [x for block in standing for x in block.columns.attributes["x"].data.tolist()] == events, topic
         assert [seq for block in standing for seq in block.columns.seq.tolist()] == list(range(len(events)))
     oracle = FakeOperator()
-    expected = [body for block in blocks(world, "admitted", partition) for body in _all(oracle.apply(block))]
+    expected = [body for block in world.blocks("admitted", partition) for body in _all(oracle.apply(block))]
     seen = world.read("complex-events", partition, committed_only=True)
     got = [body[: body.index(b',"detected_at"')] + b"}" for body in (record.value or b"" for record in seen)]
     assert got == expected
@@ -197,6 +189,6 @@ def _done(world: World) -> bool:
         if committed is None or committed.offset < world.broker.partition(where).high:
             return False
         events = world.broker.partition(TopicPartition("events", partition)).high
-        if sum(len(block.columns) for block in blocks(world, "admitted", partition)) != events:
+        if sum(len(block.columns) for block in world.blocks("admitted", partition)) != events:
             return False
     return True

@@ -9,10 +9,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
+from saffron.engine.events.block import Block
+from saffron.engine.events.codec import decode_block
 from saffron.errors import AbortableError, FencedError, LogError
+from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Committed, Record, TopicPartition, TopicSpec
 from tests.memory.memory_broker import MemoryBroker, Wire
 from tests.memory.memory_log import Killed, MemoryLog
@@ -253,3 +257,13 @@ class World:
 
     def read(self, topic: str, partition: int, *, committed_only: bool) -> list[Record]:
         return self.broker.partition(TopicPartition(topic, partition)).read(0, 10**9, committed_only)[0]
+
+    def blocks(self, topic: str, partition: int) -> list[Block]:
+        """The blocks that count, by the readers' own rules."""
+        reader = BlockReader(decode=_decoded)
+        found = (reader.accept(record) for record in self.read(topic, partition, committed_only=False))
+        return [block for block in found if block is not None]
+
+
+_decoded = lru_cache(maxsize=4096)(decode_block)
+"""Whoever waits for blocks reads all those before them again."""

@@ -27,7 +27,6 @@ from tests.e2e.simulated.system import (
     TOPICS,
     Source,
     at_rest,
-    blocks,
     check,
     close,
     make_system,
@@ -100,7 +99,7 @@ def bodies(world: World, partition: int) -> list[dict[str, Any]]:
 def check_values(world: World, partition: int) -> None:
     """Every value that was sent stands in a block."""
     found = []
-    for block in blocks(world, TOPICS.windows, partition):
+    for block in world.blocks(TOPICS.windows, partition):
         columns = {name: column_values(column) for name, column in block.columns.attributes.items()}
         types, times = column_values(block.columns.type), block.columns.ts.tolist()
         for at, ts in enumerate(times):
@@ -123,7 +122,7 @@ def check_schema(world: World) -> None:
     needed = Schema({}, {}, {})
     for partition in range(PARTITIONS):
         needed = joined(needed, grown(Schema({}, {}, {}), bodies(world, partition)))
-        controls = [control for block in blocks(world, TOPICS.windows, partition) for control in block.controls]
+        controls = [control for block in world.blocks(TOPICS.windows, partition) for control in block.controls]
         own = [schema_from_record(one.body["schema"]) for one in controls if one.kind == "schema"]
         assert all(knows(version.schema, one) for one in own)
         assert all(knows(later, earlier) for earlier, later in itertools.pairwise(own))
@@ -214,5 +213,5 @@ def test_a_version_that_many_partitions_need_is_announced_once(tmp_path: Path, m
         versions = [one for one in world.read(TOPICS.streams, 0, committed_only=False) if one.key == b"events/schema"]
         announced.append(len(versions))
         for partition in range(3):
-            assert sum(len(block.columns) for block in blocks(world, TOPICS.windows, partition)) == 3
+            assert sum(len(block.columns) for block in world.blocks(TOPICS.windows, partition)) == 3
     assert announced == [3] * len(announced)

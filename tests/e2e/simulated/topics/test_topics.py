@@ -14,7 +14,7 @@ import pytest
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import stream_topics
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, STREAMS_STANDING
-from tests.e2e.simulated.system import TOPICS, blocks
+from tests.e2e.simulated.system import TOPICS
 from tests.e2e.simulated.topics.living import OTHER, PAIR, Living
 
 INNER = (TOPICS.windows_of(OTHER), TOPICS.admitted_of(OTHER))
@@ -270,4 +270,4 @@ def test_a_group_that_is_gone_repeats_no_result(tmp_path: Path) -> None:
     living.send("AB", "more")
     living.settle(900)
     assert living.pairs() == [*before, "more"]
-    assert len(blocks(living.world, TOPICS.windows, 0)) > 0
+    assert len(living.world.blocks(TOPICS.windows, 0)) > 0
