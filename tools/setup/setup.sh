@@ -52,7 +52,7 @@ echo "setup: installing what requirements.lock pins (about 1 GB unpacked; a few 
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$here/uv.lock" ||
     fail "pip could not install uv: is this machine online? (see the message above)"
 uv() { VIRTUAL_ENV="$venv" "$venv/bin/uv" "$@"; }
-# pyspark comes as source alone. The wheel that uv makes of it is 450 MB and thrown away: packing it tight takes 10 s.
+# pyspark comes as source alone. uv makes a wheel of it, 450 MB, only to unpack it: packing it tight takes 10 s.
 loose='pyspark:--build-option=--compression=stored'
 uv pip install --quiet --compile-bytecode --require-hashes --config-settings-package "$loose" \
     -r "$root/requirements.lock" ||

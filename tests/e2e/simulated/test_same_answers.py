@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
@@ -15,12 +13,7 @@ import pytest
 from saffron.engine.events.decoding.ndjson import decode_ndjson
 from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.kernels import generated
-from saffron.engine.match.queries import fastest
-from saffron.engine.match.runs.graph import compile_graphs
-from saffron.engine.match.runs.program import compile_program
 from saffron.engine.operators.aggregates import registered
-from saffron.engine.trends.queries import shared
-from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.language import compile_query
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.replay import fused
@@ -31,6 +24,7 @@ from tests.memory.memory_log import MemoryLog
 from tests.patterns.aggregates import known
 from tests.patterns.case import Case
 from tests.patterns.test_cases import RUNNABLE, ids
+from tests.unit.interpreted import interpret_all
 from tests.unit.runtime.world import World
 
 
@@ -84,13 +78,7 @@ COMPILED = {
 def sparing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     case = request.node.callspec.params.get("case")
     if case is None or case.path.stem not in COMPILED:
-        monkeypatch.setattr(fastest, "compile_program", partial(as_python, compile_program))
-        monkeypatch.setattr(fastest, "compile_graphs", partial(as_python, compile_graphs))
-        monkeypatch.setattr(shared, "TrendQuery", partial(as_python, TrendQuery))
-
-
-def as_python(make: Callable[..., Any], *given: Any, **options: Any) -> Any:
-    return make(*given, **{**options, "compiled": False})
+        interpret_all(monkeypatch)
 
 
 @pytest.mark.usefixtures("sparing")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from saffron.engine.match.queries import fastest
-from saffron.engine.match.runs.graph import compile_graphs
-from saffron.engine.match.runs.program import compile_program
-from saffron.engine.trends.queries import shared
-from saffron.engine.trends.queries.trend_query import TrendQuery
 from saffron.errors import FunctionError, SaffronError
 from saffron.history.partitioning import Partitioning, partitioning_of
 from saffron.language import compile_query
@@ -26,23 +21,17 @@ from tests.reference.match import generate as matches
 from tests.reference.trends import generate as trends
 from tests.unit.engine.trends.language import SCHEMA
 from tests.unit.history.local import replayed, spread_lines
+from tests.unit.interpreted import interpret_all
 
 SEEDS = st.integers(0, 2**48)
 quick = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(autouse=True, scope="module")
-def as_python() -> Any:
-    """Kernels take a second or two to compile: here they run as Python."""
+def as_python() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fastest, "compile_program", partial(_interpreted, compile_program))
-        patch.setattr(fastest, "compile_graphs", partial(_interpreted, compile_graphs))
-        patch.setattr(shared, "TrendQuery", partial(_interpreted, TrendQuery))
+        interpret_all(patch)
         yield
-
-
-def _interpreted(make: Callable[..., Any], *given: Any, **options: Any) -> Any:
-    return make(*given, **{**options, "compiled": False})
 
 
 def check(rng: random.Random, text: str, events: Sequence[dict[str, Any]]) -> None:
