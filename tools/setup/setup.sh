@@ -13,8 +13,8 @@ fail() {
     exit 1
 }
 
-usable() { # is $1 a Python that the project runs on?
-    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null
+usable() { # is $1 a Python that the project runs on, and that can make virtual environments?
+    "$1" -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null
 }
 
 version() {
@@ -31,9 +31,11 @@ for candidate; do
     fi
 done
 if [ -z "$python" ]; then
-    [ -z "${PYTHON:-}" ] || fail "PYTHON=$PYTHON is no Python 3.11, 3.12 or 3.13. Name another, or none: make setup"
-    fail "no Python 3.11, 3.12 or 3.13 found. Install one (Debian: apt install python3.11 python3.11-venv;
-macOS: brew install python@3.13), or name it: make setup PYTHON=/path/to/python3.12"
+    [ -z "${PYTHON:-}" ] || fail "PYTHON=$PYTHON is no Python 3.11, 3.12 or 3.13 that can make virtual
+environments (Debian: apt install python3-venv). Name another, or none: make setup"
+    fail "no Python 3.11, 3.12 or 3.13 found that can make virtual environments. Install one
+(Debian: apt install python3.11 python3.11-venv; macOS: brew install python@3.13),
+or name it: make setup PYTHON=/path/to/python3.12"
 fi
 
 fits() { # is there an environment of the Python that was asked for?
@@ -45,7 +47,7 @@ if ! fits; then
     echo "setup: making $venv with $("$python" --version)"
     rm -rf "$venv"
     "$python" -m venv "$venv" ||
-        fail "$python cannot make virtual environments (Debian: apt install python3-venv), or $venv cannot be written"
+        fail "$python could not make $venv (see the message above)"
 fi
 
 echo "setup: installing what requirements.lock pins (about 1 GB unpacked; a few minutes the first time)"

@@ -12,7 +12,6 @@ import orjson
 
 from saffron.engine.events.block import Block
 from saffron.records.stream import AppliedDefinition, StreamRecord
-from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
@@ -191,9 +190,7 @@ class Shop:
                     self.send(topic, partition, last_of(topic, f"last{one}"))
 
     def blocks(self, partition: int) -> list[Block]:
-        reader = BlockReader()
-        records = self.world.read(TOPICS.windows_of(NAME), partition, committed_only=False)
-        return [block for block in map(reader.accept, records) if block is not None]
+        return self.world.blocks(TOPICS.windows_of(NAME), partition)
 
     def order(self, partition: int) -> list[Key]:
         """The events of a partition by their keys, in the order of the stream."""

@@ -11,7 +11,6 @@ import orjson
 import pytest
 
 from saffron.errors import AbortableError, FencedError
-from saffron.runtime.hops.block_reader import BlockReader
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
@@ -98,10 +97,8 @@ class System:
 
     def windows(self, partition: int) -> list[tuple[int, int]]:
         """(ts, n) in the order of the new stream."""
-        reader = BlockReader()
-        topic = TOPICS.windows_of(NAME)
-        blocks = [reader.accept(one) for one in self.world.read(topic, partition, committed_only=False)]
-        columns = [block.columns for block in blocks if block is not None and len(block.columns)]
+        blocks = self.world.blocks(TOPICS.windows_of(NAME), partition)
+        columns = [block.columns for block in blocks if len(block.columns)]
         return [
             pair for one in columns for pair in zip(one.ts.tolist(), one.attributes["n"].data.tolist(), strict=True)
         ]
@@ -124,12 +121,8 @@ class System:
         return True
 
     def ended(self) -> bool:
-        reader = [BlockReader() for _ in range(TARGETS)]
-        for partition in range(TARGETS):
-            records = self.world.read(TOPICS.windows_of(NAME), partition, committed_only=False)
-            if not any(block is not None and block.end for block in map(reader[partition].accept, records)):
-                return False
-        return True
+        blocks = (self.world.blocks(TOPICS.windows_of(NAME), partition) for partition in range(TARGETS))
+        return all(any(block.end for block in some) for some in blocks)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -332,10 +325,7 @@ def test_what_a_producer_has_aborted_is_no_event(tmp_path: Path) -> None:
     system.end(2_000_000)
     system.world.settle(system.ended)
     assert [one.value for one in system.routed()] == system.sent
-    partition = TopicPartition(TOPICS.windows, 0)
-    reader = BlockReader()
-    blocks = map(reader.accept, system.world.broker.partition(partition).read(0, 1000, False)[0])
-    assert sum(len(block.columns) for block in blocks if block is not None) == 1
+    assert sum(len(block.columns) for block in system.world.blocks(TOPICS.windows, 0)) == 1
 
 
 def test_it_is_counted_what_was_routed_and_how_far_each_source_is(tmp_path: Path) -> None:
