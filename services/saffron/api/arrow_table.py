@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import orjson
 import pyarrow as pa
 
-from saffron.api.html import digits
 from saffron.language.plan.expressions import (
     Aggregate,
     Attribute,
@@ -34,6 +33,7 @@ from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import Plan
 from saffron.schema.computed import Computed
+from saffron.schema.numbers import digits
 from saffron.schema.schema import Kind, Schema
 
 Column: TypeAlias = "pa.Array[Any]"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from html import escape
 from typing import Any
 
 from saffron.schema.likely_times import DAY, moment_of
+from saffron.schema.numbers import digits
 
 EVENTS_SHOWN = 50
 _CELL = "padding:2px 10px 2px 0;text-align:left;font-variant-numeric:tabular-nums"
@@ -79,11 +79,6 @@ def number(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return digits(value) if isinstance(value, int) else str(value)
-
-
-def digits(value: int) -> str:
-    """An integer as text, however long: `str` takes no more than 4,300 digits."""
-    return str(value) if isinstance(value, bool) else str(Decimal(value))
 
 
 def moment(ts: int) -> str:

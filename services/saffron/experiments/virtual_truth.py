@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from saffron.engine.operators.result_values import read_result, within_64_bits
 from saffron.runtime.replay.both import Merged
 
 _NO_CONTENT = ("shed", "exact")
@@ -26,10 +27,10 @@ class Found:
     def add(self, merged: Merged) -> None:
         for chunk in merged.json():
             for text in chunk:
-                result = orjson.loads(text)
+                result = read_result(text)
                 for name in _NO_CONTENT:
                     result.pop(name, None)
-                told = [result.get("id"), result.get("return")]
+                told = [result.get("id"), within_64_bits(result.get("return") or {})]
                 same = orjson.dumps(told if told[0] is not None else result)
                 self.results[result["query"]][same] = min(positions(result.get("events")), default=same)
 

@@ -47,6 +47,11 @@ def number_of_text(text: str) -> int | float | None:
     return number_of(Decimal(text)) if math.isfinite(nearest) else None
 
 
+def digits(value: int) -> str:
+    """An integer as text, however long: `str` takes no more than 4,300 digits."""
+    return str(value if isinstance(value, bool) or -LIMIT < value < LIMIT else Decimal(value))
+
+
 def kind_of_number(value: float) -> Kind:
     """The least kind that has a value of `number_of`."""
     if isinstance(value, float) and not (value.is_integer() and -LIMIT < value < LIMIT):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from itertools import count, islice
@@ -11,6 +12,7 @@ import orjson
 import typer
 
 from saffron.engine.match.output.listing import listed, whole
+from saffron.engine.operators.result_values import read_result
 from saffron.errors import SaffronError
 
 
@@ -28,22 +30,25 @@ def enumerate(  # noqa: A001  the command's name
 
         saffron enumerate --limit 10 results.ndjson
     """
-    for result in whole(_results(files)):
-        if "nodes" not in result:
-            sys.stdout.buffer.write(orjson.dumps(result) + b"\n")
-            continue
+    for result in whole(_graphs(files)):
         shared = {name: result[name] for name in ("id", "query", "partition", "key", "window")}
         for match in islice(listed(result), limit):
             sys.stdout.buffer.write(orjson.dumps({**shared, "events": match}) + b"\n")
     sys.stdout.buffer.flush()
 
 
-def _results(files: list[str]) -> Iterator[dict[str, Any]]:
+def _graphs(files: list[str]) -> Iterator[dict[str, Any]]:
+    """The results of OUTPUT COMPRESSED; the lines of others are written on the way."""
     for name in files:
         with sys.stdin.buffer if name == "-" else _opened(name) as lines:
             for number, line in zip(count(1), lines, strict=False):
-                if line.strip():
-                    yield _result(line, name, number)
+                if not line.strip():
+                    continue
+                result = _result(line, name, number)
+                if "nodes" in result:
+                    yield result
+                else:
+                    sys.stdout.buffer.write(line.rstrip() + b"\n")
 
 
 def _opened(name: str) -> Any:
@@ -56,8 +61,8 @@ def _opened(name: str) -> Any:
 def _result(line: bytes, name: str, number: int) -> dict[str, Any]:
     """The result on a line of a file. SaffronError: it is no result."""
     try:
-        found = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        found = read_result(line)
+    except json.JSONDecodeError as error:
         raise SaffronError(f"{name}, line {number}: not a result: {error}") from error
     if not isinstance(found, dict) or "id" not in found:
         raise SaffronError(f"{name}, line {number}: not a result: it has no id")

@@ -15,6 +15,7 @@ import orjson
 
 from saffron.cli import console
 from saffron.counted import counted
+from saffron.engine.operators.result_values import read_result, within_64_bits
 from saffron.errors import InputError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class TerminalLines:
                 if self._shown % 40 == 0:
                     print(console.bold(f"{'query':<16} {'when (UTC)':<36} {'key':<20} what"))
                 self._shown += 1
-                print(_line(orjson.loads(result)))
+                print(_line(read_result(result)))
 
     def close(self, names: Sequence[str]) -> None:
         console.say(counted(self._shown, "result"))
@@ -157,7 +158,7 @@ def _values(result: dict[str, Any]) -> dict[str, Any]:
     bound = {name: len(one) if isinstance(one, list) else 1 for name, one in result.get("events", {}).items() if one}
     if result.get("timeout"):
         return {**bound, "waiting for": " or ".join(result["waiting"])}
-    return result["return"] or bound
+    return within_64_bits(result["return"]) or bound
 
 
 def _row(letter: DeadLetter) -> dict[str, Any]:

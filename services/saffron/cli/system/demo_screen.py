@@ -12,6 +12,7 @@ import orjson
 
 from saffron.cli import console
 from saffron.counted import counted
+from saffron.engine.operators.result_values import within_64_bits
 
 _LINES_PER_SECOND = 6.0
 _SAME_SUBJECT_SECONDS = 1.5
@@ -32,7 +33,9 @@ class Screen:
         self._next_progress = 0.0
 
     def take(self, result: Mapping[str, Any]) -> None:
-        """Counts one result, and prints it if the last line of its query is old enough."""
+        """Counts one result, and prints it if its query's last line is old enough, and so is the last one about the
+        same group or key.
+        """
         name = str(result["query"])
         self.results[name] += 1
         now = time.monotonic()
@@ -70,7 +73,7 @@ def describe(result: Mapping[str, Any]) -> str:
         low, high = result["window"]
         count = f"{values['COUNT(*)']:,} down-trends"
         return f"{name} {result['group']['sector']:<22} {count:<41} {console.dim(_span(low, high))}"
-    return f"{name} {values}"
+    return f"{name} {within_64_bits(values)}"
 
 
 def _span(low: int, high: int) -> str:

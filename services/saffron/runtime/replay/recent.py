@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
 from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.kernels import jit
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bound, makers_of, standing_plans
+from saffron.engine.operators.result_values import read_result
 from saffron.engine.why.block_traces import (
     NEWEST_EVENTS,
     TraceInput,
@@ -108,6 +107,10 @@ def _of_key(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
 
 
 def _of_match(log: Log, consumer: Consumer, topics: Topics, question: Question) -> Answer:
+    """The explanation of the result whose id begins with the target. InputError: none of the newest does.
+
+    A result that was written without its events is made again from the newest blocks.
+    """
     result = _result(log, consumer, topics, question)
     if result is None or "events" not in result:  # of EMIT VALUES, or read by other queries only
         result = _made_again(log, consumer, topics, question) or result
@@ -136,7 +139,7 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
     for place in _places(log, topic):
         for record in _newest(consumer, place, MOST_RESULTS):
             if result_id(record).startswith(wanted) and (text := result_json(record)) is not None:
-                result: dict[str, Any] = orjson.loads(text)
+                result = read_result(text)
                 if result["query"] == question.query:
                     return result
     return None
@@ -159,8 +162,8 @@ def _made_again(log: Log, consumer: Consumer, topics: Topics, question: Question
         for block in blocks:
             results = makers.results(block)
             for text in results.json(0, len(results)):
-                if text.startswith(wanted) and (found := orjson.loads(text))["query"] == question.query:
-                    return dict(found)
+                if text.startswith(wanted) and (found := read_result(text))["query"] == question.query:
+                    return found
     return None
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import orjson
-
 from saffron.counted import counted
 from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.infer import infer_schema
@@ -16,6 +14,7 @@ from saffron.engine.events.decoding.newest import newest
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bind_together, makers_of
+from saffron.engine.operators.result_values import read_result
 from saffron.engine.why.block_traces import (
     NEWEST_EVENTS,
     TraceInput,
@@ -92,8 +91,7 @@ def _result(reader: Reader, target: str) -> dict[str, Any]:
             count += len(lines)
             found = next((line for line in lines if line.startswith(wanted)), None)
             if found is not None:
-                result: dict[str, Any] = orjson.loads(found)
-                return result
+                return read_result(found)
     raise InputError(
         f"of {counted(count, 'result')} none has an id that begins with {target!r}; "
         "ask for a key (--why symbol=IBM), or for an id as replay prints it"

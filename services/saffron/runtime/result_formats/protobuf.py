@@ -43,6 +43,7 @@ class ProtobufMessages:
 
 
 def _fill(message: Any, record: Fields) -> None:
+    """Sets the fields of a message from a record. A value of None leaves its field unset."""
     for name, value in record.items():
         if value is None:
             continue
@@ -76,6 +77,7 @@ def _nodes(part: Any, nodes: list[Fields]) -> None:
 
 
 def _scalar(slot: Any, value: Any) -> None:
+    """Sets the member of a Value message that fits the type of `value`; none for None."""
     match value:
         case None:
             pass

@@ -15,10 +15,12 @@ import orjson
 
 from saffron.distribution import install
 from saffron.engine.events.formats.framed import frame_head
+from saffron.engine.operators.result_values import read_result
 from saffron.errors import LogError, RefusedError, RowsError, SchemaError, SettingsError
 from saffron.language.plan.row import Row, RowField, RowType
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.registry import WriterSchema, posting, register
+from saffron.schema.numbers import digits
 
 AVRO = "AVRO"
 _CONTENT_TYPES = {AVRO: b"application/avro", "JSON SCHEMA": b"application/json"}
@@ -46,7 +48,7 @@ Encode = Callable[[bytes], bytes]
 
 def values_of(row: Row, text: bytes) -> dict[str, Any]:
     """The values of a result (JSON) by field. A value that its field cannot hold is null."""
-    result = json.loads(text)  # unlike orjson it reads integers of any size
+    result = read_result(text)
     return {field.name: _fitting(_value(field, result), field.type) for field in row.fields}
 
 
@@ -109,6 +111,10 @@ class RowFormats:
         return _CONTENT_TYPES[row.form]
 
     def _encoder(self, topic: str, row: Row) -> Encode:
+        """The function from a result (JSON) to the bytes of a row. AVRO needs the id of its schema first.
+
+        SchemaError, RowsError: see `encode`.
+        """
         if row.form != AVRO:
             opening = b'{"schema":' + orjson.dumps(connect_schema(row)) + b',"payload":'
             return lambda text: opening + orjson.dumps(values_of(row, text)) + b"}"
@@ -164,7 +170,7 @@ def _fitting(value: Any, kind: RowType) -> Any:
     """A value as a field of this type holds it, else None."""
     match kind:
         case RowType.STRING:
-            return value if value is None or isinstance(value, str) else _json(value)
+            return value if value is None or isinstance(value, str) else _text(value)
         case RowType.BOOLEAN:
             return value if isinstance(value, bool) else None
         case RowType.DOUBLE:
@@ -173,9 +179,7 @@ def _fitting(value: Any, kind: RowType) -> Any:
     return value if whole else None
 
 
-def _json(value: Any) -> str:
+def _text(value: Any) -> str:
     """The text of a value as results have it; integers of any size."""
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:  # an integer beyond 64 bits
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return digits(value) if whole else orjson.dumps(value).decode()

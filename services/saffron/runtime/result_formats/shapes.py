@@ -2,8 +2,7 @@
 
 A record has the fields of the JSON object, with names instead of positions. An interval is {lo, hi}. A node of a graph
 is {variable, seq, before}. An event's attributes are a map of their own; the end of an imprecise time is `ts_latest`.
-Integers beyond 63 bits in RETURN are decimal strings, as scaled counts always are. Arrays and
-objects are JSON texts.
+Integers beyond 64 bits in RETURN are decimal strings, as scaled counts always are. Arrays and objects are JSON texts.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from saffron.engine.operators.result_values import read_result, within_64_bits
 
 Fields = dict[str, Any]
 
@@ -57,9 +58,10 @@ def _object(pairs: list[tuple[str, Any]]) -> Fields:
 
 
 def _complex_event_record(result: Fields) -> Fields:
+    """The record of a match, of a run that timed out, or of a graph of matches. The JSON object becomes the record."""
     result["window"] = None if result["window"] is None else _interval(result["window"])
     result["events"] = {name: _bound(_event_record, bound) for name, bound in result.get("events", {}).items()}
-    result["return"] = _within_63_bits(result.get("return", {}))
+    result["return"] = _scalars(result.get("return", {}))
     if "nodes" in result:
         names = ("variable", "seq", "before")
         result["nodes"] = [dict(zip(names, node, strict=True)) for node in result["nodes"]]
@@ -88,7 +90,7 @@ def _complex_event(record: Mapping[str, Any]) -> Fields:
 
 def _trend_record(result: Fields) -> Fields:
     result["window"] = _interval(result["window"])
-    result["return"] = _within_63_bits(result["return"])
+    result["return"] = _scalars(result["return"])
     return result
 
 
@@ -104,21 +106,17 @@ def _trend(record: Mapping[str, Any]) -> Fields:
 
 SHAPES: Mapping[str, Shape] = {
     "complex-events": Shape(_complex_event_loads, _complex_event_record, _complex_event),
-    "trends": Shape(json.loads, _trend_record, _trend),  # EXACT: integers of any size
+    "trends": Shape(read_result, _trend_record, _trend),
 }
 """The conversions by topic."""
-_LARGEST = 2**63
 
 
 def _only(record: Mapping[str, Any], *names: str) -> Fields:
     return {name: record[name] for name in names}
 
 
-def _within_63_bits(values: Mapping[str, Any]) -> Fields:
-    return {
-        name: str(value) if isinstance(value, int) and not -_LARGEST <= value < _LARGEST else _scalar(value)
-        for name, value in values.items()
-    }
+def _scalars(values: Mapping[str, Any]) -> Fields:
+    return {name: _scalar(value) for name, value in within_64_bits(values).items()}
 
 
 def _scalar(value: Any) -> Any:
@@ -135,6 +133,10 @@ def _bound(form: Callable[[Any], Fields], bound: Any) -> Any:
 
 
 def _event_record(event: Fields) -> Fields:
+    """The record of an event. The JSON object is consumed; a record is returned as it is.
+
+    `ts_latest` is None where the time is precise.
+    """
     if isinstance(event, _EventRecord):
         return event
     seq, ts, kind = event.pop("seq"), event.pop("ts"), event.pop("type")

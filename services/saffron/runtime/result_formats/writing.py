@@ -77,6 +77,10 @@ class ResultOutput:
         return register(post, self._subject, WriterSchema(FORMS[form].kind, schema_text(form, self._topic)))
 
     def _take_answer(self, request: Future[int], now_ms: int) -> None:
+        """Sets `written` with the schema's id that the registry has given.
+
+        After a LogError `written` stays None, and the next request follows a second later.
+        """
         try:
             number = request.result()
         except LogError as error:

@@ -31,7 +31,7 @@ from saffron.engine.trends.values.shown import Shown, shown_count, shown_extreme
 from saffron.language.plan.expressions import Binary, Const, Expr, GroupValue, TrendValue
 from saffron.language.plan.pairs import rest_of_name
 from saffron.language.plan.trend_plan import TrendAggregate, TrendPlan
-from saffron.schema.numbers import shown
+from saffron.schema.numbers import digits, shown
 from saffron.schema.schema import Kind
 
 _CONTEXT = Context(prec=60, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -159,6 +159,7 @@ class Returns:
         return _shown(self._value(expr, row), unlimited=self._plan.exact)
 
     def _value(self, expr: Expr, row: Row) -> Any:
+        """The value of an expression in one row, None for null: by fractions, or by decimals where a number is huge."""
         huge = any(abs(scale) > _MODEST for scale in row.scales)
 
         def leaf(one: Expr) -> Any:
@@ -268,15 +269,10 @@ def _shown(value: Any, *, unlimited: bool) -> tuple[bytes, bool]:
     if value is None or isinstance(value, bool | str):
         return orjson.dumps(value), True
     if isinstance(value, Fraction) and _is_whole(value, unlimited=unlimited):
-        return _digits(value.numerator), True
+        return digits(value.numerator).encode(), True
     rounded = _float(value)
     return orjson.dumps(shown(rounded)), not isinstance(rounded, str)
 
 
 def _json(value: float | str | None) -> bytes:
-    return _digits(value) if isinstance(value, int) else orjson.dumps(shown(value))
-
-
-def _digits(value: int) -> bytes:
-    """The digits of an integer, however many: Python itself writes no more than 4,300."""
-    return b"%d" % value if abs(value) < _LARGEST else str(Decimal(value)).encode()
+    return digits(value).encode() if isinstance(value, int) else orjson.dumps(shown(value))
