@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from saffron.api.one_thread import OneThread
 from saffron.api.query import QueryLike, SchemaLike, compile_all
-from saffron.api.result import Result, data_of, result_of
+from saffron.api.result import Result, result_of
 from saffron.api.source import lines_of, source_of
 from saffron.api.times import duration, moment
 from saffron.counted import counted
+from saffron.engine.operators.result_values import read_result
 from saffron.errors import InputError
 from saffron.runtime.process.own_process import OwnProcess
 
@@ -186,16 +187,23 @@ class Live:
         return self._live
 
     def _results(self, live: LiveReplay, merged: Callable[[], Iterator[Merged]]) -> list[Result]:
-        from saffron.engine.match.output.listing import whole
+        """Run `merged`, count its results by query, and return them, with the chunks of a result put together.
 
+        Dead letters and failures are told at the end. An exception has the results before it as its `results`.
+        InputError: another thread is in a call.
+        """
         lines: list[bytes] = []
-        with self._alone:
-            for one in merged():
-                if len(one):
-                    self._found.update(one.counts())
-                    lines += chain.from_iterable(one.json())
+        try:
+            with self._alone:
+                for one in merged():
+                    if len(one):
+                        self._found.update(one.counts())
+                        lines += chain.from_iterable(one.json())
+        except Exception as error:
+            error.results = _read(lines)  # type: ignore[attr-defined]
+            raise
         self._tell(live)
-        return [result_of(data) for data in whole(map(data_of, lines))]
+        return _read(lines)
 
     def _tell(self, live: LiveReplay) -> None:
         """Dead letters, and failed queries."""
@@ -231,6 +239,13 @@ class Live:
             self._own = OwnProcess("the thread of these coroutines")
         self._own.require()
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def _read(lines: list[bytes]) -> list[Result]:
+    """The results of lines of JSON, with the chunks of a result put together."""
+    from saffron.engine.match.output.listing import whole
+
+    return [result_of(data) for data in whole(map(read_result, lines))]
 
 
 def open(  # noqa: A001  saffron.open, as gzip.open

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
-
-import orjson
 
 from saffron.api import html
 from saffron.api.timeline import timeline
 from saffron.counted import counted
+from saffron.schema.numbers import digits
 
-_BEYOND_64_BITS = re.compile(rb"[0-9]{20}")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -154,6 +149,10 @@ class Match(Result):
         return f"<Match {html.shortened(body + (f', {text}' if text else ''), 160)}>"
 
     def _repr_html_(self) -> str:
+        """The HTML of a match in a notebook: key and span, returned values, a timeline, and a folded table of events.
+
+        A match without events (EMIT VALUES) has no timeline and no table.
+        """
         rows = [
             (name, event if isinstance(event, list) else [event] if event is not None else [])
             for name, event in self.events.items()
@@ -178,6 +177,11 @@ class Compressed(Result):
         return MappingProxyType(self._data.get("key") or {})
 
     @property
+    def end(self) -> int:
+        """Time of the last event, ms since 1970 UTC."""
+        return int(self._data["end"])
+
+    @property
     def count(self) -> int:
         """The exact number of matches."""
         return int(self._data["count"])
@@ -190,10 +194,10 @@ class Compressed(Result):
 
     def __repr__(self) -> str:
         matches = counted(self.count, "match that ends", "matches that end")
-        return f"<Compressed {self.query}: {matches} at {html.moment(self._data['end'])}>"
+        return f"<Compressed {self.query}: {matches} at {html.moment(self.end)}>"
 
     def _repr_html_(self) -> str:
-        span = f"to {html.moment(self._data['end'])}"
+        span = f"to {html.moment(self.end)}"
         return html.heading(self.query, {**self.key}, span) + html.values({"matches": self.count})
 
 
@@ -214,23 +218,11 @@ class Trend(Result):
 
     def __repr__(self) -> str:
         values = {**self.group, **self.returns}.items()
-        parts = [f"{name}={html.digits(one) if isinstance(one, int) else repr(one)}" for name, one in values]
+        parts = [f"{name}={digits(one) if isinstance(one, int) else repr(one)}" for name, one in values]
         return f"<Trend {self.query}: {html.window_span(self.window)}, {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         return html.heading(self.query, self.group, html.window_span(self.window)) + html.values(self.returns)
-
-
-def data_of(line: bytes) -> dict[str, Any]:
-    """The JSON values of a result; counts and sums with EXACT are integers, however long.
-
-    Raises json.JSONDecodeError where the line is no JSON.
-    """
-    if b'"exact":' not in line or _BEYOND_64_BITS.search(line) is None:
-        found: dict[str, Any] = orjson.loads(line)
-        return found
-    read: dict[str, Any] = json.loads(line, parse_int=lambda digits: int(Decimal(digits)))  # int() takes 4,300 digits
-    return read
 
 
 def result_of(data: Mapping[str, Any]) -> Result:

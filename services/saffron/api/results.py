@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from saffron.api import html
 from saffron.api.query import QueryLike, SchemaLike, compile_all
-from saffron.api.result import Match, Result, Trend, data_of, result_of
+from saffron.api.result import Compressed, Match, Result, Trend, result_of
 from saffron.api.source import Source, merged_source, source_of
 from saffron.api.times import duration
 from saffron.counted import counted
+from saffron.engine.operators.result_values import read_result
 from saffron.errors import InputError
 from saffron.runtime.streams.unknown_names import no_query
 
@@ -55,7 +56,7 @@ class Results:
         """`Match`, `Trend` and `Compressed` objects in the order of detection."""
         from saffron.engine.match.output.listing import whole
 
-        yield from map(result_of, whole(map(data_of, self.lines())))
+        yield from map(result_of, whole(map(read_result, self.lines())))
 
     def lines(self) -> Iterator[bytes]:
         """The results as JSON, each without a newline, as `saffron replay` prints them."""
@@ -82,7 +83,7 @@ class Results:
         from saffron.api.arrow_table import table_of
 
         name = self._named(query)
-        rows = [data for line in self.lines() if (data := data_of(line))["query"] == name]
+        rows = [data for line in self.lines() if (data := read_result(line))["query"] == name]
         assert self._replay is not None
         assert self._replay.schema is not None
         plan = self._replay.plans[self._replay.names.index(name)]
@@ -145,6 +146,10 @@ class Results:
         return f"<saffron.Results of {of}: {sum(figures['results'].values()):,} from {events}>"
 
     def _repr_html_(self) -> str:
+        """The HTML of the first results in a notebook: a table of matches, one of trends, and one of graphs of matches.
+
+        The replay runs up to these results. Events that can be read only once are not read.
+        """
         if not self._source.again:
             return html.details(repr(self), "Iterate over them: these events can be read only once.")
         found = self.head(SHOWN + 1)
@@ -153,6 +158,7 @@ class Results:
         body = [
             _table_of_matches([one for one in shown if isinstance(one, Match)]),
             _table_of_trends([one for one in shown if isinstance(one, Trend)]),
+            _table_of_graphs([one for one in shown if isinstance(one, Compressed)]),
         ]
         return html.heading(", ".join(self._names), {}, more) + "".join(body)
 
@@ -240,6 +246,10 @@ def replay(
         warnings.warn(warning, stacklevel=2)
 
     def make() -> Replay:
+        """A new replay of the queries that has not run yet: each use of the results makes one.
+
+        Numba is loaded by the first call.
+        """
         from saffron.runtime.replay.fused import Query as Text
         from saffron.runtime.replay.replay import Replay  # this loads Numba
 
@@ -261,6 +271,10 @@ def replay(
 
 
 def _table_of_matches(matches: Sequence[Match]) -> str:
+    """The HTML table of matches, a row each; "" without matches.
+
+    The keys and returned values of all matches become columns. A match that lacks one has a dash there.
+    """
     if not matches:
         return ""
     keys = list(dict.fromkeys(name for one in matches for name in one.key))
@@ -278,6 +292,10 @@ def _table_of_matches(matches: Sequence[Match]) -> str:
 
 
 def _table_of_trends(trends: Sequence[Trend]) -> str:
+    """The HTML table of trends, a row each; "" without trends.
+
+    The group attributes and returned values of all trends become columns. A trend that lacks one has a dash there.
+    """
     if not trends:
         return ""
     groups = list(dict.fromkeys(name for one in trends for name in one.group))
@@ -292,3 +310,12 @@ def _table_of_trends(trends: Sequence[Trend]) -> str:
         for one in trends
     ]
     return html.table(["query", "window (UTC)", *groups, *returned], rows)
+
+
+def _table_of_graphs(graphs: Sequence[Compressed]) -> str:
+    """The HTML table of results of OUTPUT COMPRESSED, a row each; "" without any."""
+    if not graphs:
+        return ""
+    keys = list(dict.fromkeys(name for one in graphs for name in one.key))
+    rows = [[one.query, html.moment(one.end), *(one.key.get(name) for name in keys), one.count] for one in graphs]
+    return html.table(["query", "end (UTC)", *keys, "matches"], rows)

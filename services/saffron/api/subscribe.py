@@ -13,8 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from saffron.api.result import Result, data_of, result_of
+from saffron.api.partition_results import PartitionResults
+from saffron.api.result import Result, result_of
 from saffron.api.result_topics import ResultTopics
+from saffron.engine.operators.result_values import read_result
 from saffron.errors import InputError, SaffronError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.kafka import kafka_log
@@ -49,7 +51,7 @@ class Subscription:
             settings.group("subscribe"), committed_only=True, client_id="subscribe", patient=True
         )
         self._read: dict[TopicPartition, int] = {}
-        self._given: dict[TopicPartition, int] = {}
+        self._partition_results: dict[TopicPartition, PartitionResults] = {}
         self._looked = time.monotonic()
         self._reading = threading.Lock()
         self._closed = False
@@ -74,13 +76,13 @@ class Subscription:
             if unknown := start.keys() - named.keys():
                 raise InputError(f"start: there is no partition {min(unknown)}; there are {', '.join(named)}")
             self._read = {one: start.get(name, 0) for name, one in named.items()}
-        self._given = dict(self._read)
+        self._partition_results = {one: PartitionResults(offset) for one, offset in self._read.items()}
         self._consumer.assign(self._read)
 
     @property
     def positions(self) -> dict[str, int]:
         """The offset behind the last result given, by partition, as `start` takes it: {"trends/0": 17, ...}."""
-        return {self._shown(one): offset for one, offset in self._given.items()}
+        return {self._shown(one): results.position for one, results in self._partition_results.items()}
 
     def __iter__(self) -> Self:
         return self
@@ -135,11 +137,7 @@ class Subscription:
         return next(self._results, None)
 
     def _all(self) -> Iterator[Result]:
-        from saffron.engine.match.output.listing import whole
-
-        yield from map(result_of, whole(self._bodies()))
-
-    def _bodies(self) -> Iterator[Mapping[str, Any]]:
+        """The results, without those of other queries. SaffronError: a record is no result."""
         from saffron.runtime.result_formats.reading import result_json
 
         for record in self._records():
@@ -148,12 +146,8 @@ class Subscription:
             if "query" not in body:
                 place = f"{record.topic}/{record.partition}/{record.offset}"
                 raise SaffronError(f"{place} is no result: is it written by another program, or a later version?")
-            if self._queries is not None and body["query"] not in self._queries:
-                self._given[where] = record.offset + 1
-                continue
-            if body.get("chunk", 0) + 1 == body.get("chunks", 1):
-                self._given[where] = record.offset + 1
-            yield body
+            wanted = self._queries is None or body["query"] in self._queries
+            yield from map(result_of, self._partition_results[where].take(record.offset, body if wanted else None))
 
     def _records(self) -> Iterator[Record]:
         """The committed records, until it is closed, at the end, or after a silence."""
@@ -185,7 +179,7 @@ class Subscription:
         new = {one: 0 for one in self._partitions() if one not in self._read}
         if new:
             self._read |= new
-            self._given |= new
+            self._partition_results |= {one: PartitionResults(0) for one in new}
             self._consumer.assign(self._read)
 
     def _partitions(self) -> list[TopicPartition]:
@@ -203,7 +197,7 @@ class Subscription:
 def _object(value: bytes | None) -> Mapping[str, Any]:
     """The object that a JSON text is; an empty one where it is none."""
     try:
-        found = data_of(value or b"")
+        found = read_result(value or b"")
     except json.JSONDecodeError:
         return {}
     return found if isinstance(found, dict) else {}

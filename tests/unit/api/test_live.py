@@ -21,6 +21,9 @@ from saffron.runtime.replay import fused
 from saffron.schema.functions import own
 from tests.unit.api.samples import EVENTS, MATCHES, SCHEMA, TRENDS
 
+_MANY = 2_000
+"""Repetitions of EVENTS: more than a batch has."""
+
 ORDERS: dict[str, Any] = {
     "oneOf": [
         {"type": "object", "properties": {"type": {"const": name}, "ts": {}, "id": {"type": "integer"}}}
@@ -55,6 +58,18 @@ class TestFeeding:
         with saffron.open(MATCHES) as live:
             assert live.feed(path) == []
             assert len(live.feed(event for event in EVENTS[3:])) == 2
+
+    def test_an_error_has_the_results_before_it(self) -> None:
+        def broken() -> Iterator[dict[str, Any]]:
+            for number in range(_MANY):
+                yield from ({**event, "ts": event["ts"] + 20_000 * number} for event in EVENTS)
+            raise OSError("the disk is gone")
+
+        with saffron.open(MATCHES) as live:
+            with pytest.raises(OSError, match="the disk is gone") as raised:
+                live.feed(broken())
+            found = raised.value.results  # type: ignore[attr-defined]
+            assert len(found) == live.counts["peaks"] > 0
 
     def test_what_is_no_event_is_refused(self) -> None:
         with saffron.open(MATCHES) as live, pytest.raises(InputError, match="events are a int"):

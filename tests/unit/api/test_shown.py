@@ -176,6 +176,7 @@ class TestOutput:
         assert next(one.matches()) == {"a": 0, "b": [1, 2], "c": 3}
         assert repr(one).startswith("<Compressed query: 3 matches that end at 3>")
         assert "matches" in one._repr_html_()
+        assert "matches" in results._repr_html_()
         assert results.to_arrow()["count"].to_pylist() == [3]
 
     def test_timeouts_say_what_they_waited_for(self) -> None:
