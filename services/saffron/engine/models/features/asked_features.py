@@ -48,6 +48,7 @@ def asked_of(plans: Sequence[Plan]) -> Asked:
 
 
 def _conditions(one: Plan) -> Iterator[Expr]:
+    """All conditions of a query on its events: of OPEN ON, of WHERE, and those inside NOTs."""
     if one.window.opens is not None and one.window.opens.expr is not None:
         yield one.window.opens.expr
     if isinstance(one, TrendPlan):
@@ -98,18 +99,25 @@ def _free(asked: Asked, expr: Expr, key: frozenset[str]) -> None:
 def _compare(asked: Asked, attribute: Attribute, operator: str, value: object, key: frozenset[str]) -> None:
     """Add the comparison of an attribute with a constant. = and != are one: both separate the same events."""
     name, kind = attribute.name, attribute.kind
-    if name in key or name in ("type", "ts") or value is None:
+    if name in key or name in ("type", "ts") or not is_of(value, kind):
         return
-    if kind is Kind.STRING and isinstance(value, str):
+    if isinstance(value, str):
         asked.named.setdefault(name, {})[value] = None
-    elif kind is Kind.BOOL:
-        asked.cuts.setdefault(name, {})[">=", 1.0] = None
     elif not isinstance(value, int | float):
         return
+    elif kind is Kind.BOOL:
+        asked.cuts.setdefault(name, {})[">=", 1.0] = None
     elif kind.is_whole and operator in ("=", "!=") and float(value).is_integer():
         asked.named.setdefault(name, {})[int(value)] = None
-    elif kind.is_number:
+    else:
         asked.cuts.setdefault(name, {})[operator, float(value)] = None
+
+
+def is_of(value: object, kind: Kind) -> bool:
+    """True if a constant is one of a kind's values: a comparison of values of two kinds does not hold."""
+    if isinstance(value, bool):
+        return kind is Kind.BOOL
+    return kind is Kind.STRING if isinstance(value, str) else kind.is_number and isinstance(value, int | float)
 
 
 def comparison_in(expr: Binary, key: frozenset[str]) -> Comparison | None:

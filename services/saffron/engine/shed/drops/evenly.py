@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from saffron.engine.shed.drops.loss_curve import LossCurve
 from saffron.engine.shed.drops.rates import rates_at
+from saffron.language.patterns.shapes import nullable
 from saffron.language.plan.match_plan import MatchPlan
-from saffron.language.plan.pattern import Absent, Choice, InOrder, Interleaved, Loop, Shape, Take
+from saffron.language.plan.pattern import Choice, InOrder, Interleaved, Loop, Shape, Take
 from saffron.schema.event_types import EventTypes, type_names
 
 Floats = NDArray[np.float64]
@@ -122,20 +123,8 @@ def beginnings(shape: Shape) -> set[int]:
             found: set[int] = set()
             for part in parts:
                 found |= beginnings(part)
-                if not _may_be_nothing(part):
+                if not nullable(part):
                     break
             return found
         case _:
             return set()
-
-
-def _may_be_nothing(shape: Shape) -> bool:
-    match shape:
-        case Choice(parts):
-            return any(map(_may_be_nothing, parts))
-        case InOrder(parts):
-            return all(map(_may_be_nothing, parts))
-        case Absent():
-            return True
-        case _:
-            return False

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from saffron.engine.match.general.checks import Asked
-from saffron.engine.models.features.asked_features import attributes_in, comparison_in, constant_in, is_constant
+from saffron.engine.models.features.asked_features import attributes_in, comparison_in, constant_in, is_constant, is_of
 from saffron.engine.models.features.event_conditions import MIRRORED, OPERATORS
 from saffron.engine.models.features.features import Binned, FeatureSpec
 from saffron.language.plan.expressions import Attribute, Binary, Expr, In, Unary
@@ -64,6 +64,10 @@ class _Truths:
     key: frozenset[str]
 
     def of(self, expr: Expr) -> _Truth:
+        """The truth of a condition on one event, as far as vectors show it.
+
+        A part that vectors do not show, such as a function, may hold and may not.
+        """
         match expr:
             case Binary(operator="and", left=left, right=right):
                 one, other = self.of(left), self.of(right)
@@ -113,8 +117,10 @@ class _Truths:
         return _Truth((named & ~same)[codes], ~same[codes])
 
     def _compared(self, attribute: Attribute, operator: str, value: object) -> _Truth:
-        """The truth of a comparison of an attribute with a constant."""
+        """The truth of a comparison of an attribute with a constant. Values of two kinds are not compared here."""
         name = attribute.name
+        if not is_of(value, attribute.kind):
+            return self._anything()
         constant = _as_named(value)
         if operator in ("=", "!=") and name in self.spec.kinds and constant is not None:
             return self.named(name, operator, constant)
