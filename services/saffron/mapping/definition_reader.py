@@ -9,7 +9,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from saffron.errors import QueryError
-from saffron.language.syntax.hints import known_names
+from saffron.language.syntax.hints import known_names, listing, suggestion
 from saffron.mapping.definition import (
     CSV,
     FORMATS,
@@ -116,6 +116,10 @@ def _refuse_twice(items: Sequence[Node]) -> None:
 
 
 def _source(node: Node, number: int) -> SourceDefinition:
+    """The source in an element of `sources`, the topic's name being the type where none is given.
+
+    `number`: its place among the sources. DefinitionError: a field is wrong.
+    """
     fields = node.fields(SOURCE_FIELDS, needed=("topic",))
     topic = fields["topic"].scalar()
     form, registry, csv = _written(node, fields)
@@ -176,6 +180,10 @@ def is_registry(url: str) -> bool:
 
 
 def _message_format(node: Node) -> tuple[str, CsvForm | None]:
+    """The format of messages, and the form of their rows, which is None unless the format is CSV.
+
+    DefinitionError: the node is no known format, or its separator or columns are wrong.
+    """
     if node.is_text:
         form = node.scalar()
         if form not in FORMATS:
@@ -198,6 +206,10 @@ def _message_format(node: Node) -> tuple[str, CsvForm | None]:
 
 
 def _start(node: Node) -> Start | int:
+    """The place at which a source begins: an end of its topic, or a time in ms since 1970.
+
+    DefinitionError: the node is neither, or a time without an offset.
+    """
     text = node.scalar()
     if text in [one.value for one in Start]:
         return Start(text)
@@ -211,11 +223,14 @@ def _start(node: Node) -> Start | int:
 
 
 def _type(node: Node) -> TypeRule:
+    """The rule for the type of a source's events. DefinitionError: the node says a type, and where it is, too."""
     if node.is_text:
         return TypeRule(constant=_name_of_type(node))
     fields = node.fields(TYPE_FIELDS)
     names = {key.scalar(): _name_of_type(value) for key, value in fields["map"].pairs()} if "map" in fields else {}
     if "constant" in fields:
+        if other := next((name for name in fields if name != "constant"), None):
+            fields[other].error(f"a type that is constant has no `{other}`", "Leave `constant` or the others out.")
         return TypeRule(constant=_name_of_type(fields["constant"]))
     return TypeRule(origin=_origin(node, fields, "field"), names=MappingProxyType(names))
 
@@ -228,6 +243,10 @@ def _name_of_type(node: Node) -> str:
 
 
 def _time(node: Node) -> TimeRule:
+    """The rule of an event's time: `message` for the message's own, else an origin with format and zone.
+
+    ISO 8601 is the format where none is given. DefinitionError: the node is wrong.
+    """
     if node.is_text:
         if node.scalar() != "message":
             node.error(
@@ -248,7 +267,7 @@ def _time(node: Node) -> TimeRule:
 def _format(node: Node) -> TimeFormat | str:
     text = node.scalar()
     if "%" not in text:
-        return node.choice(TimeFormat)
+        return _named_format(node, text)
     try:
         datetime.strptime(datetime(2000, 2, 3, tzinfo=UTC).strftime(text), text)  # noqa: DTZ007 (only whether it fits)
     except ValueError as error:
@@ -256,7 +275,33 @@ def _format(node: Node) -> TimeFormat | str:
     return text
 
 
+def _named_format(node: Node, text: str) -> TimeFormat:
+    """The format of this name. DefinitionError: there is none; the message names one that may be meant."""
+    known = [one.value for one in TimeFormat]
+    if text not in known:
+        unit = text.casefold().rpartition("_")[2]
+        near = [form.value for start, form in _UNITS.items() if unit.startswith(start)]
+        hint = f"Did you mean {near[0]!r}?" if near else suggestion(text, known)
+        node.error(
+            f"{node.what} cannot be {text!r}", f"There are: {listing(known)}, and patterns of strptime. {hint}".rstrip()
+        )
+    return TimeFormat(text)
+
+
+_UNITS = {
+    "sec": TimeFormat.SECONDS,
+    "mil": TimeFormat.MILLISECONDS,
+    "mic": TimeFormat.MICROSECONDS,
+    "nan": TimeFormat.NANOSECONDS,
+}
+"""The format of an epoch by how others begin its unit: `epoch_seconds`, `millis`. A wrong unit would go unnoticed."""
+
+
 def _attributes(node: Node) -> Mapping[str, AttributeRule]:
+    """The rules of attributes by name. DefinitionError: a name is one of an event's own.
+
+    An attribute such as `$.ts` is a message's own field `ts`: its rule may read that field alone.
+    """
     found = {}
     for key, value in node.pairs():
         name = key.scalar()

@@ -142,6 +142,9 @@ def test_tables_from_files(tmp_path: FilePath) -> None:
     rows.write_text("id,tier,id\n")
     with pytest.raises(InputError, match="names 'id' twice"):
         list(load(some))
+    rows.write_text('id,tier,"limit"x\n1,gold,10\n')
+    with pytest.raises(InputError, match=r"customers\.csv: the header line cannot be read: "):
+        list(load(some))
     rows.unlink()
     with pytest.raises(InputError, match=r"table c: .* cannot be read"):
         list(load(some))

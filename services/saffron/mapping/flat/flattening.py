@@ -73,6 +73,10 @@ class Flattener:
         return self._joined(batch, messages, output, exact)
 
     def _by_kernel(self, batch: RawBatch) -> Output | None:
+        """The kernel's output, with the messages marked that it leaves to the exact path.
+
+        None: the kernel does not serve the source. The output is made larger until all events fit.
+        """
         if self._plan is None:
             return None
         count = len(batch)

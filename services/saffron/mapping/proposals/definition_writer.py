@@ -24,6 +24,10 @@ def write_definition(name: str, sources: Sequence[ProposedSource]) -> str:
 
 
 def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
+    """The lines before the first source: name, key and bounds, with a comment each.
+
+    Where several topics share no key, the key is a comment only.
+    """
     key = sources[0].key
     yield f"stream: {_text(name)}"
     if key is not None:
@@ -37,6 +41,10 @@ def _head(name: str, sources: Sequence[ProposedSource]) -> Iterator[str]:
 
 
 def _source(one: ProposedSource, sources: Sequence[ProposedSource]) -> Iterator[str]:
+    """The lines of one source. `sources`: all of them; the first one names the key.
+
+    A part that is not sure, or that a person must fill in, is a comment.
+    """
     yield f"- topic: {_text(one.topic)}  # by its newest {counted(one.messages, 'message')}"
     yield from (f"  # {_comment(line)}" for line in one.told)
     if one.form is None:

@@ -24,6 +24,10 @@ def found_form(topic: Topic) -> tuple[Envelope, CsvForm | None]:
 
 
 def _envelope_of(message: Message) -> Envelope:
+    """The envelope of a message that has a value, as far as its fields show; else NONE.
+
+    Several lines that are no JSON together are LINES.
+    """
     assert message.value is not None
     try:
         value = parse(message.value)
@@ -58,7 +62,10 @@ def _csv_form(values: Sequence[bytes]) -> CsvForm | None:
 
 
 def _named(messages: Sequence[Sequence[str]], separator: str, width: int) -> CsvForm:
-    """The form with the names of its columns, where no header line has them."""
+    """The form of CSV messages: each begins with the same header line, or the columns are column1, column2 and so on.
+
+    A header line has `width` different cells, none of them empty or with a digit first, and lines follow it.
+    """
     heads = {tuple(_cells(message[0], separator)) for message in messages if message}
     head = next(iter(heads))
     is_header = len(heads) == 1 and all(len(message) > 1 for message in messages) and len(set(head)) == width

@@ -58,6 +58,10 @@ def infer(topics: Sequence[Topic]) -> list[ProposedSource]:
 
 
 def _look(topic: Topic) -> _Look:
+    """The findings in one topic: its form, its time, and an array whose objects may be events.
+
+    Fields and time are those of the objects if nothing else in the message has a time.
+    """
     envelope, csv = found_form(topic)
     form = JSON if csv is None else CSV
     source = SourceDefinition(topic.name, 0, TypeRule(constant=topic.name), envelope=envelope, format=form, csv=csv)

@@ -105,6 +105,10 @@ class Table:
         return _NO_VALUE if found is None else written(found)
 
     def _set(self, key: bytes, cells: Iterable[bytes]) -> None:
+        """Puts the row of a key in place of the one before. `cells`: a value for each column.
+
+        Equal values share memory, up to 4,096 different ones; `_size` counts the others, and the keys.
+        """
         self._drop(key)
         self._size += getsizeof(key)
         for kept, cell in zip(self._cells, cells, strict=True):

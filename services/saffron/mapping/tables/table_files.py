@@ -48,8 +48,14 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, Any] | MessageErr
 
 
 def _csv(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, Any] | MessageError]]:
+    """Each record's line number, with its row, or an error where it is none. Cells missing at its end are absent.
+
+    InputError: the header line cannot be read, or names a column twice.
+    """
     columns: list[str] | None = None
     for record in csv_records(file):
+        if record.wrong is not None and columns is None:
+            raise InputError(f"{file.name}: the header line cannot be read: {record.wrong[1]}")
         if record.wrong is not None:
             yield record.line, MessageError(*record.wrong)
         elif columns is None:

@@ -66,6 +66,10 @@ def read_adds(
 
 
 def _add(node: Node, tables: Sequence[str], added: set[str]) -> AddRule:
+    """The rule of an attribute from one of the stream's `tables`. `added`: names of all such attributes.
+
+    DefinitionError: there is no such table, `as` has no `take`, or the look-up's key is itself such an attribute.
+    """
     fields = node.fields(ADD_FIELDS, needed=("table", "key"))
     table, key = fields["table"].scalar(), fields["key"].scalar()
     if table not in tables:

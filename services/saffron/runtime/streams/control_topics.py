@@ -106,6 +106,7 @@ def status_records(topic: str) -> KeyedRecords[QueryStatus]:
 
 
 def _stream(key: str, value: bytes) -> StreamRecord:
+    """The stream record in a message. RecordError: it, its schema or its definition cannot be read."""
     record = StreamRecord.read(key, value)
     try:
         if record.schema is not None:
@@ -115,9 +116,10 @@ def _stream(key: str, value: bytes) -> StreamRecord:
         if record.definition is not None:
             from saffron.mapping.definition_reader import definition_of
 
-            definition_of(record.definition)
-    except KeyError as error:
-        raise RecordError(f'"numbers" of the definition has no source {error}') from error
+            try:
+                definition_of(record.definition)
+            except KeyError as error:
+                raise RecordError(f'"numbers" of the definition has no source {error}') from error
     except SaffronError as error:
         raise RecordError(str(error).splitlines()[0]) from error
     return record

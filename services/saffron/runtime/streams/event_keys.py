@@ -40,6 +40,7 @@ def keys_of_parsed(events: Sequence[bytes], parsed: Sequence[Mapping[str, Any]],
 
 
 def _key(line: bytes, attribute: str) -> bytes | None:
+    """The message key of one event. None: its attribute is missing or null, or the line is no event."""
     event = parse_object(line)
     if isinstance(event, Bad):
         return None  # it becomes a dead letter in windowing

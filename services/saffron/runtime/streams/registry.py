@@ -88,6 +88,10 @@ class Registry:
         return found if len(found) == len(ids) else None
 
     def _answer(self, one: int, future: Future[WriterSchema | None], now_ms: int) -> None:
+        """Keeps the fetched schema of the id `one`. An unknown id is asked for again ten seconds later.
+
+        After an error `waiting` has its text, and nothing is requested for a second.
+        """
         try:
             schema = future.result()
         except Exception as error:  # whatever a registry answers, it holds up its own streams alone
@@ -203,6 +207,10 @@ def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
         headers["Authorization"] = "Basic " + base64.b64encode(credentials.encode()).decode()
 
     def ask(path: str, body: Mapping[str, Any] | None) -> Any:
+        """The JSON answer of the registry. LookupError: it has nothing at this path.
+
+        RefusedError: it refuses the request; LogError for any other failure.
+        """
         content = {} if body is None else {"Content-Type": "application/vnd.schemaregistry.v1+json"}
         data = None if body is None else orjson.dumps(body)
         try:

@@ -127,6 +127,10 @@ class _Feed:
         return (self.table.definition, self.table.columns) == (other.definition, other.columns)
 
     def step(self, now_ms: int) -> bool:
+        """Reads on in the file or the topic; True if there was anything. A file that is read is done.
+
+        After an error the table is emptied and loaded again a second later; `trouble` has the reason.
+        """
         if self._is_read or now_ms < self._retry_at:
             return False
         try:
@@ -137,7 +141,7 @@ class _Feed:
                 _LOG.error("%s", error)
             self.close()
             self.trouble, self._retry_at = str(error), now_ms + _RETRY_MS
-            self.table = Table(self.table.definition, self.table.columns)
+            self.table, self._told = Table(self.table.definition, self.table.columns), 0
             return False
         if self.is_whole:
             self.trouble = ""
