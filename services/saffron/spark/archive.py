@@ -6,7 +6,6 @@ archive Spark starts too, only more slowly.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,12 +27,12 @@ def ensure(connector: Sequence[Path], rehearse: Callable[[Gateway, Path], None],
         return
     progress(f"making Spark's class archive {archive} (once; half a minute)")
     archive.parent.mkdir(parents=True, exist_ok=True)
-    fresh = archive.with_name(f"{archive.name}.{os.getpid()}")
+    fresh = jvm.unfinished(archive)
     try:
         with tempfile.TemporaryDirectory(prefix="saffron-spark-") as folder:
             _record(connector, Path(folder), fresh, rehearse)
         if fresh.exists():
-            os.replace(fresh, archive)
+            jvm.keep_archive(fresh, archive)
         else:
             progress(f"{java.source} writes no class archive: Spark starts without one")
     finally:

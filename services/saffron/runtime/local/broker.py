@@ -13,7 +13,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -211,6 +210,10 @@ class Broker:
         self._spawn(java, class_path, options, self._properties, self.log_path)
 
     def _spawn(self, java: jvm.Java, class_path: str, options: Sequence[str], properties: Path, log_path: Path) -> None:
+        """Starts a JVM of Kafka with `properties`, in a session of its own, and writes the pid file.
+
+        Its output replaces the file at `log_path`.
+        """
         command = [str(java.path), *JVM, *options, *LOGGING, "-cp", class_path, "kafka.Kafka", str(properties)]
         with log_path.open("wb") as log:  # a new file for each start: readiness is a line in it
             self._child = subprocess.Popen(
@@ -259,7 +262,7 @@ class Broker:
     def _keep_archive(self) -> None:
         """Keeps the class archive that the JVM wrote at its exit, for the next start."""
         if self._archive is not None and self._archive[0].exists():
-            os.replace(*self._archive)
+            jvm.keep_archive(*self._archive)
         self._archive = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -11,12 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from saffron.errors import SaffronError
 
 OLDEST = 17
 """The oldest Java version for Kafka 4 and Spark 4."""
 _ANSWER_SECONDS = 30
 _DUMP_SECONDS = 120
+_KEPT = 4
+"""Archives of one kind that stay: one for each environment in use."""
 
 
 class JavaError(SaffronError):
@@ -60,15 +65,14 @@ def find_java(environ: Mapping[str, str] = os.environ, newest: int | None = None
 def archive_options(java: Java, stem: Path) -> tuple[list[str], Path | None]:
     """Options that start a JVM from the class archive at `stem`, or that write one at its exit.
 
-    Returns the options, and the path written at exit (None if the archive exists). The caller renames that file to
-    `archive_path`, so that a JVM killed while writing leaves nothing that others use. A JVM ignores an archive of
+    Returns the options, and the path written at exit (None if the archive exists). The caller gives that file to
+    `keep_archive`, so that a JVM killed while writing leaves nothing that others use. A JVM ignores an archive of
     another build or class path.
     """
     if found := archive_in_use(java, stem):
         return found, None
-    archive = archive_path(java, stem)
-    fresh = archive.with_suffix(f".{os.getpid()}.new")
-    archive.parent.mkdir(parents=True, exist_ok=True)
+    fresh = unfinished(archive_path(java, stem))
+    fresh.parent.mkdir(parents=True, exist_ok=True)
     if java.major >= _AOT:
         return [f"-XX:AOTCacheOutput={fresh}"], fresh
     return archiving(java, fresh), fresh
@@ -84,7 +88,7 @@ def archiving(java: Java, fresh: Path) -> list[str]:
         return [f"-XX:ArchiveClassesAtExit={fresh}"]
     below = archive_path(java, fresh.with_name("java"))
     if not below.exists():
-        dumped = below.with_suffix(f".{os.getpid()}.new")
+        dumped = unfinished(below)
         command = [str(java.path), "-Xshare:dump", f"-XX:SharedArchiveFile={dumped}"]
         subprocess.run(command, capture_output=True, timeout=_DUMP_SECONDS, check=False)
         if not dumped.exists():
@@ -96,7 +100,11 @@ def archiving(java: Java, fresh: Path) -> list[str]:
 def archive_in_use(java: Java, stem: Path) -> list[str]:
     """Options that start a JVM from the class archive at `stem`; none without an archive."""
     archive = archive_path(java, stem)
-    return [f"-XX:{'AOTCache' if java.major >= _AOT else 'SharedArchiveFile'}={archive}"] if archive.exists() else []
+    if not archive.exists():
+        return []
+    with contextlib.suppress(OSError):  # an image's archive belongs to another user, and is never discarded
+        os.utime(archive)
+    return [f"-XX:{'AOTCache' if java.major >= _AOT else 'SharedArchiveFile'}={archive}"]
 
 
 _AOT = 25
@@ -108,11 +116,38 @@ def archive_path(java: Java, stem: Path) -> Path:
     return stem.with_name(f"{stem.name}-{java.major}-{_digest(java.build)}.jsa")
 
 
+def unfinished(archive: Path) -> Path:
+    """The path that this process has an archive written to, until `keep_archive`."""
+    return archive.with_suffix(f".{os.getpid()}.new")
+
+
+def keep_archive(fresh: Path, archive: Path) -> None:
+    """Move a written archive to its path, and delete archives of its kind that are no longer used.
+
+    An archive has 50 to 150 MB, and belongs to one environment: once that is deleted, nothing uses it again.
+    """
+    os.replace(fresh, archive)
+    with contextlib.suppress(OSError):  # another process may delete the same ones
+        for one in _unused(archive):
+            one.unlink()
+
+
+def _unused(archive: Path) -> Iterator[Path]:
+    """Archives that were not used for longest, and what processes that were killed left unfinished."""
+    kind = archive.name.partition("-")[0]
+    yield from sorted(archive.parent.glob(f"{kind}-*.jsa"), key=lambda one: one.stat().st_mtime)[:-_KEPT]
+    for one in archive.parent.glob("*.new"):
+        written_by = re.search(r"\.(\d+)\.new$", one.name)
+        if written_by is not None and not psutil.pid_exists(int(written_by[1])):
+            yield one
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """The sources of Java, each with the path of its program, in the order to try. A path may be wrong."""
     if home := environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home) / "bin" / "java"
     if on_path := shutil.which("java", path=environ.get("PATH", "")):

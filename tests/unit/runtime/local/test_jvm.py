@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -59,6 +60,30 @@ def test_a_class_archive_is_made_once_for_each_build(tmp_path: Path) -> None:
     assert options[0].startswith("-XX:SharedArchiveFile=")
     newer = jvm.Java(Path("java"), 25, "25", "x")
     assert jvm.archive_options(newer, tmp_path / "kafka")[0][0].startswith("-XX:AOTCacheOutput=")
+
+
+def test_archives_that_nothing_uses_are_deleted(tmp_path: Path) -> None:
+    java = jvm.Java(fake_java(tmp_path / "java", "17.0.2"), 17, "17.0.2", "x")
+    stems = [tmp_path / f"spark-{name}" for name in "abcdef"]
+    for age, stem in enumerate(stems):
+        archive = jvm.archive_path(java, stem)
+        archive.touch()
+        os.utime(archive, (age, age))
+    broker = jvm.archive_path(java, tmp_path / "kafka-4")
+    broker.touch()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (tmp_path / f"spark-x.{ended.pid}.new").touch()
+    mine = jvm.unfinished(broker)
+    mine.touch()
+    assert jvm.archive_in_use(java, stems[0]), "it counts as used from now on"
+
+    fresh = jvm.unfinished(jvm.archive_path(java, tmp_path / "spark-g"))
+    fresh.touch()
+    jvm.keep_archive(fresh, jvm.archive_path(java, tmp_path / "spark-g"))
+    left = sorted(path for path in tmp_path.iterdir() if path.is_file())
+    kept = (tmp_path / f"spark-{name}" for name in "aefg")
+    assert left == sorted([broker, mine, *(jvm.archive_path(java, stem) for stem in kept)])
 
 
 def test_without_an_archive_of_its_own_a_runtime_gets_one_first(tmp_path: Path) -> None:
