@@ -6,6 +6,7 @@
     ├── InputError        a file or an event given by the user is wrong
     │   └── ForkError         what has threads or connections was begun before this process was forked
     ├── AggregateError    a user-defined aggregate is wrong, or fails on its input
+    ├── FunctionError     a user-defined function is wrong, or fails on its input
     ├── FailedError       a query that was right ended with an exception: its own data's, or a fault of ours
     ├── SettingsError     a flag, a SAFFRON_* variable or a line of the settings file is wrong
     └── LogError          the log (Kafka or its in-memory twin) refused or failed
@@ -13,10 +14,12 @@
         ├── AbortableError    the open transaction must be aborted and the state reloaded
         ├── StreamError       one stream cannot go on: it waits, the others go on
         │   ├── RowsError         the schema of a query's rows is not registered yet
-        │   └── RemadeError       a topic was deleted and made anew: never read on at the old offset
+        │   ├── RemadeError       a topic was deleted and made anew: never read on at the old offset
+        │   └── CutOffError       retention took what the stream is taken up from: it must begin anew
         ├── GapError          a block is missing from an internal topic: never skipped over
         ├── DeniedError       the user lacks a right, or is not known: only whoever grants it can fix that
-        ├── TooLargeError     a message is larger than its topic takes: only another setting fixes that
+        ├── UnwritableError   a topic takes nothing, until its settings or rights change: others go on
+        │   └── TooLargeError     a message is larger than its topic takes: only another setting fixes that
         ├── RefusedError      a schema registry answers, and says no
         └── UnavailableError  no broker answers
 

@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 
 from saffron.control.checks import Refused, query_error_body
-from saffron.errors import DeniedError, LogError, QueryError, SchemaError, SettingsError
+from saffron.errors import DeniedError, InputError, LogError, QueryError, SchemaError, SettingsError
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.process.listening import LOOPBACK
 
@@ -55,6 +55,10 @@ def guards(host: str, token: str) -> list[Any]:
 
     @web.middleware
     async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+        """The handler's response, or the JSON body and HTTP status of the error that it raised.
+
+        Any other exception is logged, and becomes 500 without its details.
+        """
         try:
             return await handler(request)
         except QueryError as error:
@@ -72,6 +76,8 @@ def guards(host: str, token: str) -> list[Any]:
             return _refusal(503, "log", str(error))
         except SettingsError as error:
             return _refusal(503, "settings", str(error))
+        except InputError as error:
+            return _refusal(400, "input", str(error))
         except web.HTTPException as error:
             return _refusal(error.status, "http", f"{error.reason}: {request.method} {request.path}")
         except Exception:

@@ -58,6 +58,10 @@ def _findings(system: options.System) -> Iterator[Finding]:
 
 
 def _system(loaded: Loaded) -> Iterator[Finding]:
+    """The findings on the system of the settings. A system that does not run is a warning.
+
+    A SaffronError of a check ends the checks, and becomes an error finding.
+    """
     try:
         settings = connect(loaded)
     except UnavailableError as nothing:
@@ -66,6 +70,10 @@ def _system(loaded: Loaded) -> Iterator[Finding]:
         return
     try:
         know_aggregates()
+    except SaffronError as failure:
+        yield error("settings", str(failure), "aggregates", "correct the module, or the setting; then again")
+        return
+    try:
         yield from cluster_findings(settings, running(settings), _now)
     except SaffronError as failure:
         yield error("broker", str(failure), settings.bootstrap, "saffron status shows whether it runs; then again")

@@ -117,6 +117,10 @@ def _warnings(client: Client, wanted: StreamDefinition) -> Iterator[str]:
 
 
 def _show(row: dict[str, Any]) -> None:
+    """Prints a stream: its fields, the attributes of its events, its sources, and its definition if it has one.
+
+    `row`: the stream's fields; those printed apart are removed from it.
+    """
     definition, attributes, sources = row.pop("definition", None), row.pop("attributes"), row.pop("sources")
     row.pop("schema", None)
     console.print_table(("field", "value"), [[name, cell(name, value)] for name, value in row.items()])

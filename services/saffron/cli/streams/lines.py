@@ -39,3 +39,16 @@ def batches(files: Sequence[str], left_out: LeftOut, *, typed: bool = True) -> I
                     left_out.events += 1
             lines = [line for line in lines if len(line) <= MAX_EVENT_BYTES]
         yield lines
+
+
+def limited(lines: Iterator[list[bytes]], limit: int | None) -> Iterator[list[bytes]]:
+    """The batches up to the first `limit` events; all batches if `limit` is None."""
+    if limit is None:
+        yield from lines
+        return
+    left = limit
+    for batch in lines:
+        yield batch[:left]
+        left -= len(batch[:left])
+        if left <= 0:
+            return

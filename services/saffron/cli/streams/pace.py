@@ -25,6 +25,10 @@ def slices(batches: Iterator[list[bytes]], rate: float | None, speedup: float | 
 
 
 def _at_rate(batches: Iterator[list[bytes]], rate: float) -> Iterator[list[bytes]]:
+    """Slices of at most 10,000 events, so that `rate` events a second have gone since the beginning.
+
+    After a delay the slices are larger, until the rate is reached again.
+    """
     begun = time.monotonic()
     sent = 0
     for batch in batches:

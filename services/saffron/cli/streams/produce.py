@@ -13,7 +13,7 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.parsed import number_option, topic_name
 from saffron.cli.streams import pace
-from saffron.cli.streams.lines import LeftOut, batches
+from saffron.cli.streams.lines import LeftOut, batches, limited
 from saffron.cli.streams.messages import produce_messages
 from saffron.counted import counted
 from saffron.errors import InputError
@@ -82,7 +82,7 @@ def produce(
         count = client.partitions(record.topic)
         latest = pace.Latest()
         left_out = LeftOut()
-        lines = _limited(batches(events, left_out), limit)
+        lines = limited(batches(events, left_out), limit)
         slices = pace.slices(latest.watch(lines) if close else lines, rate, speedup)
         producer = EventProducer(client.settings, record.topic, throughput=rate is None and speedup is None)
         sent, seconds = send(producer, slices, key or record.key)
@@ -169,15 +169,3 @@ def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> Non
     console.say(
         f"closed {topic} at {console.moment(ts)}: every window so far ends; events before that would now be late"
     )
-
-
-def _limited(lines: Iterator[list[bytes]], limit: int | None) -> Iterator[list[bytes]]:
-    if limit is None:
-        yield from lines
-        return
-    left = limit
-    for batch in lines:
-        yield batch[:left]
-        left -= len(batch[:left])
-        if left <= 0:
-            return

@@ -20,12 +20,13 @@ from saffron.cli.parsed import number_option
 from saffron.cli.queries import query as queries
 from saffron.cli.streams import pace
 from saffron.cli.streams import stream as streams
-from saffron.cli.streams.lines import LeftOut, batches
+from saffron.cli.streams.lines import LeftOut, batches, limited
 from saffron.cli.system.demo_screen import Screen
 from saffron.cli.system.launch import chosen_services, prepare, start_detached, stop
 from saffron.cli.system.scrape import Page, scrape
 from saffron.cli.system.settled import Readers
 from saffron.counted import counted
+from saffron.engine.operators.result_values import read_result
 from saffron.errors import SaffronError
 from saffron.runtime.local.state import read_state
 from saffron.runtime.log import TopicPartition
@@ -85,6 +86,10 @@ def demo(
 
 
 def _play(directory: Path, rate: float, events: int) -> None:
+    """Adds the demo's stream and queries, produces `events` quotes, and shows their results and a summary.
+
+    `rate`: events a second. SaffronError: sending has failed.
+    """
     files = resources.files("saffron.data")
     with (
         resources.as_file(files / "quotes.schema.json") as schema,
@@ -111,7 +116,7 @@ class _Production:
         self.sent = 0
         self.error: SaffronError | None = None
         self._producer = EventProducer(client.settings, client.topics.events, throughput=False)
-        self._slices = pace.slices(self._limited(quotes, events), rate, None)
+        self._slices = pace.slices(limited(batches([str(quotes)], LeftOut()), events), rate, None)
         self.last = 0
         self._ending = False
         self._thread = threading.Thread(target=self._run, name="production", daemon=True)
@@ -129,6 +134,10 @@ class _Production:
         self._thread.join()
 
     def _run(self) -> None:
+        """Sends all quotes, and then a watermark that ends the stream. After `end` nothing more is sent.
+
+        A SaffronError is kept in `error`, where `_watch` finds it.
+        """
         try:
             for lines in self._slices:
                 if self._ending:
@@ -141,14 +150,6 @@ class _Production:
             self._producer.flush(_STUCK_SECONDS)
         except SaffronError as error:
             self.error = error
-
-    @staticmethod
-    def _limited(quotes: Path, events: int) -> Iterator[list[bytes]]:
-        for batch in batches([str(quotes)], LeftOut()):
-            yield batch[:events]
-            events -= len(batch[:events])
-            if events <= 0:
-                return
 
 
 def _watch(client: Client, production: _Production, screen: Screen, directory: Path) -> None:
@@ -163,7 +164,7 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
         while True:
             records = consumer.poll(_BATCH, _POLL)
             for record in records:
-                screen.take(orjson.loads(result_json(record) or b"{}"))
+                screen.take(read_result(result_json(record) or b"{}"))
             screen.progress(production.sent)
             if production.error is not None:
                 raise production.error

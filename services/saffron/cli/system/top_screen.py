@@ -88,6 +88,7 @@ def _orders() -> dict[str, Callable[[QueryLine], tuple[float, str]]]:
 
 
 def _of_queries(bound: float, shown: Shown) -> list[Column[QueryLine]]:
+    """The columns of the table of queries. `bound`: the latency bound (ms), the full length of the bar."""
     return [
         Column("query", 100, lambda one: one.name),
         Column("state", 90, lambda one: one.state),

@@ -87,7 +87,10 @@ def view(tables: Tables, counted: Counted | None, state: SystemState | None, now
 def _query(
     row: Mapping[str, Any], tables: Tables, counted: Counted | None, live: Mapping[str, Any], now: int
 ) -> QueryLine:
-    """The line of one query."""
+    """The line of one query. `counted` None: its latencies are those of its service, over all its queries.
+
+    The loss is the one that was measured, which `live` has, else the estimate.
+    """
     name, said = str(row["name"]), row["services"]
     stream = str(said[0]["stream"]) if said else DEFAULT_STREAM
     missed = ((live["overload"] or {}).get("missed") or {}).get(name)
