@@ -63,6 +63,10 @@ class _Commands(TyperGroup):
         return list(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, its module imported now; None: there is no such command.
+
+        While the help of `saffron` is written, the command has its help line only, and nothing is imported.
+        """
         if cmd_name not in _COMMANDS:
             return None
         if self._listing:

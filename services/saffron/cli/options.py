@@ -74,6 +74,11 @@ def expanded(**groups: type) -> Callable[[Callable[..., None]], Callable[..., No
     """Makes a command with the fields of dataclasses as options, in place of its parameters of these names."""
 
     def changed(command: Callable[..., None]) -> Callable[..., None]:
+        """The command with the fields of the groups as options, for Typer to read. All are keyword-only.
+
+        At a call the options become objects of the dataclasses again.
+        """
+
         @functools.wraps(command)
         def called(*arguments: Any, **given: Any) -> None:
             values = {

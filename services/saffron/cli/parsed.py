@@ -25,6 +25,7 @@ def number_option(explained: str, *, least: float = 0.0, above: float | None = N
     bounds += [] if below is None else [f"below {below:g}"]
 
     def number(text: str) -> float:
+        """The number in an option's value. BadParameter: it is no finite number within the bounds."""
         try:
             found = float(text)
         except ValueError:

@@ -73,6 +73,10 @@ class DeadLettersApi:
         return answer(whole(letter, self._stream(letter), original))
 
     async def send_again(self, request: web.Request) -> web.Response:
+        """Sends a letter again, as the body corrects it; with `dry_run` only says what would be sent.
+
+        Refused: 404 for an unknown letter; 409 where a letter should not be sent again; else 400.
+        """
         body = await json_body(request, _FIELDS)
         correction, again, dry_run = _correction(body), flag_of(body, "again"), flag_of(body, "dry_run")
         async with self._sending:

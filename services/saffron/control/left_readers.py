@@ -14,7 +14,9 @@ from saffron.language.scope.composition import attributes_of
 
 
 def left_readers(name: str, texts: Mapping[str, str], after: Plan | None) -> Iterator[str]:
-    """A sentence on each query that reads results of `name` and loses some of them. They go on, and do not end.
+    """A sentence on each query that reads results of `name`, and gets no more of them or loses one of their attributes.
+
+    Such queries go on. Those whose text cannot be bound are left out.
 
     `texts`: of all standing queries. `after`: the plan that the query has from now on; None: it is removed.
     """

@@ -20,6 +20,10 @@ class RepeatLimit(logging.Filter):
         self._seen: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """False if an equal message passed less than `seconds` ago.
+
+        After 1,000 different messages all are forgotten, so that memory stays bounded.
+        """
         now = self._clock()
         text = record.getMessage()
         last = self._seen.get(text)

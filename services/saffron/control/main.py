@@ -140,6 +140,7 @@ async def _watch(
 
 @contextlib.asynccontextmanager
 async def _feed(tables: Tables, topics: Topics, settings: Settings) -> AsyncIterator[Feed]:
+    """The Faust app that fills the tables, for the time of the context. Its caller starts it."""
     feed = Feed(
         tables,
         bootstrap=settings.bootstrap,

@@ -113,7 +113,7 @@ class VirtualReplay(Replay):
             if truth is not None:
                 found.add(merged)
             yield merged
-        chain.engines.finish()
+        chain.engines.raise_failure()
         self.seconds = trained.seconds + loop.seconds
         weights = {**self.weights, **self._run.overload.weights}
         self._figures = figures_of(loop, trained, self.names, weights)
@@ -196,7 +196,7 @@ class VirtualReplay(Replay):
         found = Found(self.names)
         for block in rest:
             found.add(engines.apply(block))
-        engines.finish()
+        engines.raise_failure()
         return found
 
     def _shedder(self, chain: Chain, rest: Sequence[Block]) -> ShedderOperator:

@@ -86,6 +86,10 @@ def recut(blocks: Iterable[Block], ends: Sequence[int]) -> Iterator[Block]:
 
 
 def _piece(block: Block, first: int, stop: int, rows: Sequence[int], *, last: bool) -> Block:
+    """The events of a block in [first, stop), as a block. `rows`: their first row, and the row behind the last.
+
+    The block's end stays with the `last` piece; the watermark of another piece does not pass the next event.
+    """
     low, high = rows
     watermark = block.watermark if last else min(block.watermark, int(block.columns.ts[high]))
     return replace(

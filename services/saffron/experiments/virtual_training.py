@@ -89,7 +89,7 @@ def _latency(stream: str, samples: Sequence[Sample], spent: Sequence[Mapping[str
 
 
 def _transitions(samples: Sequence[Sample], spent: Sequence[Mapping[str, float]]) -> list[AnyModel]:
-    """The times of transitions, fitted to the costs of the query's blocks, as the builder does."""
+    """The models of transitions, with times fitted to the costs of each query's blocks, as the builder does."""
     books: dict[str, TransitionCounts] = {}
     for sample, own in zip(samples, spent, strict=True):
         observed = sample.rows.get(_TRANSITIONS, ())
@@ -109,6 +109,10 @@ def _empty(row: Mapping[str, Any]) -> TransitionCounts:
 
 
 def _observe(counts: TransitionCounts, rows: Sequence[Mapping[str, Any]], nanoseconds: int) -> None:
+    """Adds a query's observations of one block to its counts. `nanoseconds`: the block's cost for the query.
+
+    "events" and "lived" are of the whole query, so that the greatest of its `rows` counts.
+    """
     counts.events += max(int(row.get("events", 0)) for row in rows)
     counts.lived += max(int(row.get("lived", 0)) for row in rows)
     cells = {(int(row["from"]), int(row["to"])): int(row["count"]) for row in rows}

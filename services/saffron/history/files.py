@@ -175,6 +175,7 @@ def _growth(pieces: Pieces, schema: Schema) -> Callable[[Iterable[pa.RecordBatch
     """The task that extends `schema` by the events of each piece; it yields only the versions that differ."""
 
     def versions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A batch of one row for each piece that needs another version: file, block, and the version's JSON."""
         for piece in pieces(batches):
             version = newest(schema, [piece.records])
             if version is not schema:
@@ -209,6 +210,10 @@ def line_pieces(numbers: Mapping[str, int]) -> Pieces:
     """The function from lines ("value") of blocks of files to pieces. `numbers`: by URI."""
 
     def pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+        """The pieces of the lines, their numbers going on where a block comes in several batches.
+
+        Blank lines are left out, and not numbered.
+        """
         seen: Counter[tuple[int, int]] = Counter()
         for batch in batches:
             blocks = np.asarray(batch.column("block").to_numpy(zero_copy_only=False))

@@ -58,7 +58,7 @@ def run(task: EngineTask, batches: Iterable[Columns]) -> Iterator[Merged]:
         last = _block(last, columns, chain.windowing.opened(columns))
         yield chain.engines.apply(last)
     yield chain.engines.apply(_end(last, task))
-    chain.engines.finish()
+    chain.engines.raise_failure()
 
 
 def start_engines(task: EngineTask) -> Chain:

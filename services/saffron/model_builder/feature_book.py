@@ -52,7 +52,7 @@ class FeatureBook:
     """The state of one query under one specification of features.
 
     `in_force`: the basis of the model published last, None without one. `touched`: the last batch that updated it.
-    `since_halved`: number of batches that updated it since its counts were halved.
+    `since_halved`: number of batches that updated it since its counts were halved (`decay` counts them).
     """
 
     counts: FeatureCounts
@@ -62,7 +62,10 @@ class FeatureBook:
     since_halved: int = 0
 
     def add(self, batch: int, rows: Sequence[FeatureRow]) -> None:
-        """Add rows of a batch, of this book's query, version and specification."""
+        """Count the rows of a batch; the caller has selected those of this query, version and specification.
+
+        Counts above `MOST_EVENTS` or `MOST_KEYS` are halved.
+        """
         self.touched = batch
         for half in (0, 1):
             own = [row for row in rows if row.half == half]

@@ -63,6 +63,10 @@ class ShedderService:
         health.waiting("models", "reading models from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        """One round: new models, load reports and orders, streams, then all chains. True on progress.
+
+        While blocks wait for credit, the round waits for load reports, 5 ms at most, and not for input.
+        """
         moved = self._follow_models()
         # Credit comes by `load`: blocks in the queue wait for that, and only briefly for more input.
         waiting = any(hop.queue for hop in self._hops().values())

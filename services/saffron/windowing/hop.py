@@ -147,6 +147,10 @@ class WindowingHop:
         self._activation.apply_controls(block.controls)
 
     def begin(self, partition: InputPartition, now_ms: int) -> int:
+        """The offset to read from: the first record's, where the topic was made anew or has lost its end.
+
+        Lost records and a new topic are noted as incidents. The first events of a new partition wait for queries.
+        """
         operator, tracker = self.operator, self.input
         tracker.state = InputState.from_record(operator.source)
         position, newborn = operator.position(), operator.newborn
@@ -175,6 +179,10 @@ class WindowingHop:
             self._ingest_translated(self._translate, now_ms)
 
     def emit(self, now_ms: int, *, flush: bool) -> Sequence[Block]:
+        """The blocks to write, their dead letters and reports sent before; none while no block is due.
+
+        An incident of the topic brings a checkpoint at once. With `flush` held events are left to the next owner.
+        """
         if self._just_started:
             self._just_started = False
             self.last_input_at = now_ms

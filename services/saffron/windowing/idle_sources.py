@@ -74,6 +74,10 @@ class IdleSources:
     # ------------------------------------------------------------ inside
 
     def _follow(self, topic: str, bound: IdleBound, now_ms: int) -> None:
+        """Raises the watermarks of a topic's silent partitions to the lowest one of all that are not silent.
+
+        Nothing is raised if all are silent, or an active one has no watermark or no report yet.
+        """
         own = {
             where: chain.hop
             for where, chain in self._shell.chains.items()

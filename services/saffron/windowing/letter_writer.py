@@ -76,6 +76,7 @@ class LetterWriter:
             raise StreamError(missing_shared_topic(self._topic))
 
     def _send(self, producer: Producer, record: StreamRecord, where: TopicPartition, letter: DeadLetter) -> None:
+        """Sends one dead letter. That of a merged stream names the stream, and the message that its event is from."""
         stream, place = "", Place(where.topic, where.partition, letter.offset)
         if record.definition is not None:
             stream, place = record.name, origin_of(letter.value) or place

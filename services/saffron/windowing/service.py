@@ -101,6 +101,11 @@ class WindowingService:
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        """Make some progress; True if there was any.
+
+        Read the control topics if it is time. Once they are read to the end, route events to streams made from others.
+        Then advance the chains, which wait for input for at most `wait` seconds.
+        """
         self._now = now_ms
         moved = False
         at = now_ms if self._steady_ms is None else self._steady_ms()
@@ -118,6 +123,7 @@ class WindowingService:
         return moved
 
     def close(self, now_ms: int) -> None:
+        """Commits routed events, ends the chains, sends the last statuses, and closes all clients."""
         self._router.close(now_ms)
         self.shell.close()
         self._producer.flush(_FLUSH_SECONDS)
@@ -147,6 +153,10 @@ class WindowingService:
         return TopicPartition(self._topics.windows_of(self._control.stream_at(where.topic).stem), where.partition)
 
     def chain(self, where: TopicPartition) -> WindowingHop:
+        """A new hop for a partition of a source topic. It follows later records of the stream.
+
+        Statuses written for the partition before are forgotten, so that all are reported again.
+        """
         settings, record = self._settings, self._control.stream_at(where.topic)
         stream = record.name
         operator = WindowingOperator(
@@ -183,6 +193,10 @@ class WindowingService:
         )
 
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, RawBatch]]:
+        """The next messages as columns. Waits up to `wait` seconds while no chain has a block to send.
+
+        Else it gathers messages until the next block may leave.
+        """
         hops = [one.hop for one in self.shell.chains.values() if isinstance(one.hop, WindowingHop)]
         due = [ms for hop in hops if (ms := hop.due(self._now)) is not None]
         if not due:
@@ -239,6 +253,10 @@ class WindowingService:
         return found
 
     def _report(self, now_ms: int, interval: int) -> None:
+        """Sends the digests of all partitions and what routes are read here, and updates metrics and health.
+
+        `interval`: ms that the digests are for.
+        """
         bounds = self._idle_bounds()
 
         def silent(where: TopicPartition) -> bool | None:

@@ -104,10 +104,11 @@ def _new(change: StreamChange, now: StreamContext) -> StreamRecord:
 
 
 def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRecord:
-    """The record of a stream made from another one, under another key. `windowing` writes its topic.
+    """The record of a new stream with the events of `source` under another key. `windowing` writes its topic.
 
-    Refused: the source does not exist or is itself made of others, or the change names no key or what only a stream of
-    its own has.
+    Settings that the change leaves out are those of the source. Refused: the source does not exist, is itself made from
+    another stream, or is merged; the change gives a topic, a format or a registry; it gives no key, and there is more
+    than one partition.
     """
     name, origin = change.name, now.streams.get(source)
     if origin is None:

@@ -84,6 +84,10 @@ class StreamsApi:
         return answer({**applied_body(found), "dry_run": dry_run}, status)
 
     async def remove(self, request: web.Request) -> web.Response:
+        """Removes a stream and its inferred schema. The default stream begins anew instead (`removed`: false).
+
+        Refused: the stream is unknown, or another is made from it.
+        """
         name = request.match_info["name"]
         async with self._writing:
             record = await asyncio.to_thread(lambda: check_removal(name, self.present()))

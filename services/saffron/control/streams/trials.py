@@ -42,6 +42,10 @@ class Trials:
         return outcome
 
     async def _outcome(self, request: bytes) -> dict[str, Any]:
+        """The outcome that the process of a trial writes, as JSON values. `request`: the pickled trial.
+
+        Refused: the process failed, or was killed at the time limit.
+        """
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe, stderr=pipe)
         try:

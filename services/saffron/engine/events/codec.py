@@ -108,6 +108,10 @@ def open_block(message: bytes) -> Block:
 
 
 def _block(message: bytes, *, packed: bool) -> Block:
+    """The block in a message. `packed`: its columns stay encoded if they are plain and its positions have no gaps.
+
+    A torn message raises an error of Arrow or Python, of which `_whole` makes a LogError.
+    """
     with pa.ipc.open_stream(message) as reader:
         schema = reader.schema
         header = _parse_header(schema.metadata)
@@ -155,6 +159,7 @@ def _metadata(block: Block) -> dict[bytes | str, bytes | str]:
 
 
 def _header(block: Block) -> dict[str, Any]:
+    """The header of a block, as JSON values, under "saffron" in the message's metadata (schemas/windows.yaml)."""
     features = {str(key): list(vector) for key, vector in block.features.items()}
     return {
         "kind": "block",

@@ -38,6 +38,7 @@ def take_columns(columns: Columns, rows: NDArray[np.int64]) -> Columns:
 
 
 def _at(columns: Columns, rows: slice | NDArray[np.int64]) -> Columns:
+    """The events at these rows, with the strings of the whole. A slice gives views of the arrays, indices copies."""
     return Columns(
         seq=columns.seq[rows],
         ts=columns.ts[rows],

@@ -153,6 +153,7 @@ def _binary(operator: str, left: _Value, right: _Value, n: int) -> _Value:
 
 
 def _compare(operator: str, left: _Value, right: _Value, n: int) -> Bools:
+    """bool [n]: where a comparison holds. It is false for null, between kinds, and for an order of truth values."""
     compare = _COMPARISONS[operator]
     if isinstance(left, _Number) and isinstance(right, _Number):
         return _as_bools(compare(left.data, right.data)) & ~np.isnan(left.data) & ~np.isnan(right.data)
@@ -186,6 +187,10 @@ def _arithmetic(operator: str, left: Floats, right: Floats) -> Floats:
 
 
 def _call(expr: Call, columns: Columns) -> _Value:
+    """[n] a function's values in a block. NumPy computes it where it can, else the function's kernel, value by value.
+
+    SchemaError: the columns lack an attribute.
+    """
     n = len(columns)
     values = [_value(one, columns) for one in expr.arguments]
     if expr.function == "is_null":

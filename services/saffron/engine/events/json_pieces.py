@@ -98,6 +98,7 @@ class Pieces:
         return found
 
     def _written(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """[n] a piece for each number, as orjson writes the array. NaN and, of int64, NULL_INT are null."""
         if not len(values):
             return np.zeros(0, np.int64)
         text = orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)

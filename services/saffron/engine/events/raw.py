@@ -70,6 +70,10 @@ class RawBatch:
     def _rows(
         self, rows: slice | NDArray[np.int64], traces: Sequence[str | None] | None, originals: RawBatch | None
     ) -> RawBatch:
+        """The batch with these rows alone, and with their `traces` and `originals`. The buffer is shared.
+
+        `refused` and `absent` stay as they are, since they go by offset.
+        """
         return replace(
             self,
             starts=self.starts[rows],

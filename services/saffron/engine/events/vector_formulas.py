@@ -43,6 +43,7 @@ def _has_small_constants(tree: Tree) -> bool:
 
 
 def _is_number(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
+    """True if a tree gives numbers, and whole columns can compute it. `kinds`: of the attributes that it reads."""
     match tree:
         case Read(attribute=attribute):
             return kinds[attribute].is_number
@@ -60,6 +61,7 @@ def _is_number(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
 
 
 def _is_truth(tree: Tree, kinds: Mapping[str, Kind]) -> bool:
+    """True if a tree gives truth values, and whole columns can compute it. `kinds`: of the attributes that it reads."""
     match tree:
         case Read(attribute=attribute):
             return kinds[attribute] is Kind.BOOL

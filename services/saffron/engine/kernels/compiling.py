@@ -92,6 +92,10 @@ class _PartLowering(typed_passes.NativeLowering):
     _name = "saffron_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        """Lower a part to LLVM's language, and make it known to Numba as a function to inline.
+
+        True, always: the pass has changed the state.
+        """
         state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)

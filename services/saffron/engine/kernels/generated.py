@@ -121,6 +121,10 @@ def _path(source: str, helpers: Sequence[ModuleType]) -> Path:
 
 
 def _write(source: str, helpers: Sequence[ModuleType]) -> Path:
+    """The path of a source's file, which is written if it is not there.
+
+    Another process may write it at the same time: a file appears whole, and is never replaced.
+    """
     path = _path(source, helpers)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

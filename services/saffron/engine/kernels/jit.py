@@ -165,6 +165,10 @@ def separate(signature: Any, *, later: bool = False) -> Callable[[Function], Fun
     """
 
     def made(function: Function) -> Function:
+        """The function, now registered with Numba: kernels that call it get a call of a symbol, not its code.
+
+        The symbol has the hash of all that the function is made from. Its address is known once the part is compiled.
+        """
         name, path = function.__module__, function.__code__.co_filename
         symbol = f"{name}.{function.__qualname__}.{stamp(name, path)}"
         template = make_concrete_template(symbol, key=function, signatures=[signature])

@@ -54,6 +54,10 @@ def sized(typing_context, array, axis, size):
     """The array with a size along an axis that machine code is made for."""
 
     def lowered(context, builder, signature, arguments):
+        """The LLVM value of the array with a constant as its size along the axis.
+
+        The strides are those of a C-contiguous array of that shape. Nothing checks that the array has the size.
+        """
         kind = signature.args[0]
         known = make_array(kind)(context, builder, arguments[0])
         shape = cgutils.unpack_tuple(builder, known.shape)

@@ -29,6 +29,7 @@ def remember() -> None:
 
 
 def _resolved(self: Any, context: Any, args: Sequence[Any], kws: Mapping[str, Any]) -> Any:
+    """The signature of a call, in place of Numba's `get_call_type`. None: nothing fits, and that is not remembered."""
     flags = ConfigStack.top_or_none()
     key = id(self), context, tuple(args), tuple(kws.items()), None if flags is None else repr(flags._values)
     known = _known.get(key)

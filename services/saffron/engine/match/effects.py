@@ -93,7 +93,11 @@ class Effects:
         self.features.advance(part, standing)
 
     def shadow(self, part: Range, standing: StandingMatchQuery, opened: Sequence[int]) -> None:
-        """Give a part to the shadow of a query, which drops nothing; start one when events are first masked."""
+        """Give a part to a query's shadow, if there is one: runs of the same query that drop nothing.
+
+        Where events of the part are masked, the shadow begins, if the query may have one, or lives on for longer; the
+        query's traces learn of the drop.
+        """
         name, runs = standing.name, None if standing.active is None else standing.active.droppable
         if runs is not None and part.dropped(standing.slot) is not None:
             last = int(part.seq[-1]), int(part.ts[-1])

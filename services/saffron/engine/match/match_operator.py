@@ -135,6 +135,10 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
     # ---------------------------------------------------------------- events
 
     def _begin(self, block: Block) -> None:
+        """Begin a block for every query. A block without events only makes queries forget the last block's matches.
+
+        Strings that nothing holds any more are freed when there are many.
+        """
         self._block, self._made = block, []
         self._effects.begin_block(block)
         if not len(block.columns):
@@ -159,6 +163,10 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
         self._effects.begin_query(standing, whole)
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
+        """Give events begin..stop-1 to the active queries: makers first, if results are events of others (INTO).
+
+        Features and drops are counted first. The time that each query takes is recorded.
+        """
         if begin == stop:
             return
         part = Range(block.columns, begin, stop)
@@ -184,6 +192,10 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
                 began = now
 
     def _finish(self, block: Block) -> None:
+        """Close the windows that end with the block, and take the results of each query.
+
+        Position and time of the last event are kept for the next block.
+        """
         if self._composition is not None:
             self._made += self._composition.finish(block, self._before)
         if len(block.columns):
@@ -210,6 +222,10 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
     # ---------------------------------------------------------------- controls
 
     def _control(self, control: Control, history: History | None) -> None:
+        """Apply a control record. A drop order ("keep") is known to this engine alone.
+
+        A change of the schema ends all shadows. A change of a query also reaches the readers of its results.
+        """
         if control.kind == "keep":
             self._effects.carry_out(
                 read_order(control.body),
@@ -248,6 +264,10 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
                 self._widen_readers(reader.name)
 
     def _start(self, standing: StandingMatchQuery, plan: MatchPlan) -> Runs:
+        """The runs of a plan, over the stream's types and those of other queries. SaffronError if no engine can run it.
+
+        Their transitions are counted in one of `one_in` blocks.
+        """
         assert self._schema is not None
         schema = with_types(self._read.known_to(plan), standing.derived or {})
         runs = start(
@@ -282,10 +302,14 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
         return readers_of(self._standing, standing)
 
     def _has_touched_others(self, standing: StandingMatchQuery) -> bool:
-        """A drop order chose among the partial matches of several queries."""
+        """True if a drop order chose among the partial matches of several queries."""
         return standing.name in self._effects.ordered
 
     def _adopt(self, standing: StandingMatchQuery, runs: Runs) -> None:
+        """Bind a query to the new schema. Its runs go on, if they can adopt the new ones.
+
+        Else their results are taken, and the new runs begin. SchemaError if the text does not bind any more.
+        """
         derived = standing.derived
         standing.runs, standing.derived = None, readable(self._standing, standing)
         self._bind(standing)
@@ -295,7 +319,7 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
             runs.close()
         elif fresh is None:
             standing.runs, standing.derived = runs, derived
-            self._require_room(standing)
+            self._raise_refusal(standing)
         elif type(fresh) is type(runs) and adopt(fresh):
             standing.runs = runs
         else:

@@ -58,6 +58,7 @@ def features_of(body: Mapping[str, Any]) -> FeatureCounts:
 
 
 def _half_body(half: Half) -> dict[str, Any]:
+    """The sums of one half as JSON values. `abandoned` is left out, since training estimates it from the others."""
     return {
         "occurrences": {str(key): count for key, count in sorted(half.occurrences.items())},
         "contributions": {str(key): parts for key, parts in sorted(half.contributions.items())},
@@ -70,6 +71,7 @@ def _half_body(half: Half) -> dict[str, Any]:
 
 
 def _half_of(body: Mapping[str, Any]) -> Half:
+    """The half whose `_half_body` this is."""
     return Half(
         occurrences={int(key): count for key, count in body["occurrences"].items()},
         contributions={int(key): parts for key, parts in body["contributions"].items()},

@@ -122,6 +122,10 @@ def _check_parameters(name: str, role: str, function: Any, wanted: str) -> None:
 
 
 def _check_number(name: str, role: str, call: Callable[[], Any]) -> None:
+    """Raise AggregateError if a call fails or gives no number. A division by zero is no failure.
+
+    `call`: calls the function on the number 1; `role`: "step" or "final", for the error.
+    """
     try:
         value = call()
     except ZeroDivisionError:

@@ -116,6 +116,11 @@ def _beside(
     others: Mapping[str, Plan],
     derived: Derived | None,
 ) -> B:
+    """The query bound beside the others: the value of `bind_one`, of which `plan_of` gives the plan.
+
+    The query knows the stream's types, and those types of other queries that it reads. A trend query may read the
+    stream alone (SaffronError); other errors, and `derived`: see `bound`.
+    """
     known = made_by(others.values()) if derived is None else derived
     found = bind_one(text, schema if schema is None else with_types(schema, known), name)
     if known and isinstance(plan_of(found), TrendPlan):

@@ -160,7 +160,7 @@ class QueryOperator(EngineHooks[S, R]):
                 if not standing.failure:
                     self._bind(standing)
                 with self._step(standing, RESTORING):
-                    self._require_room(standing)
+                    self._raise_refusal(standing)
                     self._restore(standing.name, standing.runs, own)
         self._settled()
 
@@ -177,6 +177,10 @@ class QueryOperator(EngineHooks[S, R]):
     # ---------------------------------------------------------------- controls
 
     def _control(self, control: Control, history: History | None) -> None:
+        """Put a control record in force: a schema, a change of a query, or the checkpoint that a chain begins with.
+
+        Any later checkpoint, and every other kind, changes nothing here.
+        """
         body = control.body
         if control.kind == "schema":
             self._read.schema = schema_from_record(body["schema"])
@@ -194,6 +198,11 @@ class QueryOperator(EngineHooks[S, R]):
             self._begin_at(body, control.position)
 
     def _change(self, body: Mapping[str, Any], history: History | None, position: int) -> None:
+        """Add, remove, pause, resume or end a query, by the body of its record.
+
+        A standing query of that name is taken out of force before another one is added. Changes of queries that are not
+        standing are ignored, and a foreign or failed query does not end again.
+        """
         name, op = str(body["name"]), body["op"]
         standing = self._standing.get(name)
         if op in ("add", "remove") and standing is not None:
@@ -253,6 +262,11 @@ class QueryOperator(EngineHooks[S, R]):
         return self._compiler(standing.text, self._schema, standing.name)
 
     def _bind(self, standing: S) -> None:
+        """Bind a query to the schema in force, and start its runs.
+
+        A query of another engine or stream becomes `foreign`. A SaffronError becomes the query's `refusal`; any other
+        exception makes the query fail.
+        """
         with self._step(standing, BINDING):
             try:
                 plan = self._compile(standing)
@@ -268,9 +282,10 @@ class QueryOperator(EngineHooks[S, R]):
                 standing.refusal = "" if standing.foreign else str(error)
 
     @staticmethod
-    def _require_room(standing: S) -> None:
-        """SchemaError: a query that was in force does not bind any more. The schema has another kind of an attribute
-        than its runs were made for, or a function of the user's own is gone.
+    def _raise_refusal(standing: S) -> None:
+        """Raise the refusal that `_bind` left of a query that was in force, so that the query fails (SchemaError).
+
+        The schema has another kind of an attribute than its runs were made for, or a function of the user's is gone.
         """
         if standing.refusal:
             why, standing.refusal = standing.refusal, ""

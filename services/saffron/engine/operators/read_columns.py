@@ -97,6 +97,11 @@ class ReadColumns:
             return self._without_failed(columns, readings, error)
 
     def _without_failed(self, columns: Columns, readings: Sequence[_Reading], error: Exception) -> Columns:
+        """The columns after `error`: the queries that cause it fail, the others have the value.
+
+        Each query computes the value by itself first. If all of them can, or there is one query alone, all fail with
+        `error`.
+        """
         if len(readings) > 1:
             for reading in readings:
                 self._with(columns, [reading])

@@ -86,6 +86,7 @@ class Means:
         return shares
 
     def _droppable(self, known: Known) -> dict[str, Droppable]:
+        """The matcher's queries whose partial matches may go, by name, as the split of both means compares them."""
         return {
             name: Droppable(
                 self.tables.curve(name, order),
@@ -98,6 +99,7 @@ class Means:
         }
 
     def _candidates(self, known: Known, reader: str) -> dict[str, Candidate]:
+        """The reader's queries that may lose events, by name. `spare` is a mean of many events, not of the last few."""
         return {
             name: Candidate(
                 self._curve(known, name),

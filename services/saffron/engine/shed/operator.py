@@ -223,6 +223,10 @@ class ShedderOperator:
         return {query: own.by_means for query, own in self._shedding.believed.items() if own.learned}
 
     def _decide(self, block: Block, waited: float, now_ms: float, in_flight: int) -> Shed:
+        """The decision on a block; without a bound all events pass. `waited`: the block's queueing latency (ms).
+
+        The block's events are taken in for features and drops, and expected losses are added to the estimates.
+        """
         events = {query: model for query, model in self._offered.events.items() if self._fits(model)}
         self._events.use(events)
         self._observing.take(block, self._view, events)
@@ -283,6 +287,10 @@ class ShedderOperator:
                 known.forget(str(control.body["name"]))
 
     def _new_models(self, position: int) -> list[Control]:
+        """Records of the transition models that come into force at this position, each newer than the one in force.
+
+        They are applied to the own view here.
+        """
         announced = []
         for model in self._offered.transitions.values():
             in_force = self._view.models.get(model.query)

@@ -111,6 +111,9 @@ class Shedding:
         )
 
     def _decide(self, known: Known, reader: str, at: Situation) -> Decision:
+        """A reader's decision on the next block: the share of its time that dropped events save, and how many partial
+        matches stay. Each reader has a `Decider`, which each of its blocks updates.
+        """
         return self._deciders.setdefault(reader, Decider(self.settings)).decide(
             at,
             self.detector.speed(reader),
@@ -121,6 +124,10 @@ class Shedding:
         )
 
     def _shed(self, known: Known, block: Block, decisions: Mapping[str, Decision], queueing: float) -> Shed:
+        """The masks and orders that carry out the readers' decisions on a block.
+
+        `queueing`: the block's wait (ms). Trials of the planned drops are noted for the beliefs.
+        """
         keep = decisions[READER].keep
         saved = {reader: decision.share for reader, decision in decisions.items() if decision.share > 0}
         if keep is None and not saved:

@@ -104,6 +104,11 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         return runs.graph.run().snapshot() if runs.graph is not None and first is runs else {}
 
     def _restore(self, name: str, runs: Reader | None, arrays: State) -> None:
+        """Put the reader into its graph of the snapshot; the graph's first reader restores the arrays.
+
+        If that fails, every reader of the graph raises the same error. Arrays of a query that is not bound are kept for
+        the graph's next reader.
+        """
         if runs is None:
             self._graphs.keep(name, arrays)
             return
@@ -134,6 +139,10 @@ class TrendOperator(QueryOperator[Standing, Reader]):
                 graph.run().tidy()  # each has been settled at the end of the block before
 
     def _advance(self, block: Block, begin: int, stop: int, position: int) -> None:
+        """Give the events to the graphs, which are settled before them, and collect the results.
+
+        The readers of a graph share its time (ns) in equal parts.
+        """
         readers = list(self._active().values())
         some = stop > begin
         graphs = self._graphs.settle(readers, block, begin, self._step_of) if some else graphs_of_readers(readers)
@@ -156,6 +165,7 @@ class TrendOperator(QueryOperator[Standing, Reader]):
         query.apply(self._batches[graph], begin, stop)
 
     def _finish(self, block: Block) -> None:
+        """Pass the block's watermark to the graphs, and its end if it has one, and collect the results."""
         if len(block.columns):
             self._last_ts = int(block.columns.ts[-1])
         readers = list(self._active().values())
@@ -227,12 +237,16 @@ class TrendOperator(QueryOperator[Standing, Reader]):
             self._batches = {}  # to be read again
 
     def _adopt(self, standing: Standing, runs: Reader) -> None:
+        """Bind the query to the new schema. Its new reader takes over the old reader's graph, which `_adopted` changes.
+
+        SchemaError: it cannot be bound any more; its old reader stays until the query has failed.
+        """
         standing.runs = None
         self._bind(standing)
         fresh = standing.runs
         if standing.refusal:
             standing.runs = runs
-            self._require_room(standing)
+            self._raise_refusal(standing)
         elif fresh is None:  # it has failed
             runs.leave()
         else:

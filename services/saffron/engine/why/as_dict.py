@@ -40,6 +40,7 @@ def _event(event: Event | None) -> dict[str, Any]:
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
+    """The JSON of an outcome. "due" is left out without one, "confidence" and "bound" where time is precise."""
     fields: dict[str, Any] = {
         "what": outcome.what.value,
         "variable": outcome.component,

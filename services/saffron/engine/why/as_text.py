@@ -48,6 +48,7 @@ def lines(trace: Trace) -> Iterator[str]:
 
 
 def _cells(trace: Trace) -> Iterator[list[str]]:
+    """The table's rows of a trace: its first and last events if it is too long, with a row about the others between."""
     rows, half = trace.rows, MOST_ROWS // 2
     hidden = len(rows) - MOST_ROWS
     for row in rows if hidden <= 0 else rows[:half]:
@@ -63,6 +64,7 @@ def _cells(trace: Trace) -> Iterator[list[str]]:
 
 
 def _row(row: Row, trace: Trace) -> Iterator[list[str]]:
+    """The table's rows of one event: a row for each line about it. The first row has the event's own cells."""
     attributes = trace.attributes
     texts = [] if row.event is None else list(_origin(row.event))
     texts += [line for outcome in row.outcomes[:MOST_OUTCOMES] for line in sentences(outcome)]

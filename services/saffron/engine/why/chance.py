@@ -135,6 +135,10 @@ def _after(last: Instants, one: Instants) -> Instants:
 
 
 def _all_after(last: Instants | None, part: Sequence[Instants]) -> Instants:
+    """The weight by the instant at which all events of a `loose` part have happened, each of them after `last`.
+
+    `last`: of the parts before it; None: there are none. InputError: the intervals are too long.
+    """
     low, high = min(one.lo for one in part), max(one.hi for one in part)
     times = np.arange(low, high + 1)
     upto = [one.before(times) for one in part]

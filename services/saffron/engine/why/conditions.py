@@ -57,6 +57,10 @@ class Conditions:
                 yield Refusal(after.component, "TIME STRICT", f"{after.event['ts']} > {before.event['ts']}")
 
     def _distinct(self, bindings: Bindings) -> Iterator[Refusal]:
+        """A refusal for each DISTINCT that the last event breaks.
+
+        The value of the event is null, or an earlier event of the same iteration has it too.
+        """
         *earlier, last = bindings
         for rule in self._plan.distinct:
             if last.component not in rule.components:

@@ -120,6 +120,10 @@ class Interpreter:
     # ---------------------------------------------------------------- runs
 
     def _begin(self, event: Event, kept: dict[tuple[object, ...], Run]) -> Iterator[Decision]:
+        """The decisions on an event as the first one of runs, refusals last; the runs that begin go into `kept`.
+
+        There are none if no open window holds the event.
+        """
         until = self._until(event)
         root = Run(0, (), (), until, (0,) * self._loops)
         refusals: list[tuple[Edge, list[Refusal]]] = []
@@ -134,6 +138,10 @@ class Interpreter:
             yield Decision(What.REFUSED, 0, edge.component, refusals=tuple(refused))
 
     def _run(self, run: Run, event: Event, ours: bool, kept: dict[tuple[object, ...], Run]) -> Iterator[Decision]:
+        """The decisions on an event for a run. The runs that took it are put into `kept`, and the run if it goes on.
+
+        `ours`: the event is of the key. An event of another key can only break contiguity.
+        """
         fired: list[Edge] = []
         refusals: list[Refusal] = []
         for edge in run.edges:
@@ -237,6 +245,10 @@ class Interpreter:
         return told
 
     def _decide(self, whole: Complete) -> Iterator[Decision]:
+        """The decision on a match: it stands, or a NOT forbids it; none if it was found before.
+
+        A match that stands is added to `matches`.
+        """
         bound = parts(whole.bindings, self.plan.positive)
         same = bound, whole.window, whole.opener, whole.rounds
         if same in self._seen:

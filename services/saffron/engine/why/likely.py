@@ -154,6 +154,10 @@ class LikelyInterpreter:
         self._go_on(longer, stances, search)
 
     def _complete(self, path: Bindings, likely: float, search: _Search) -> None:
+        """Add the decision on a whole match, once for its events and window.
+
+        The match stands, or a condition on its lists forbids it. `likely`: its confidence.
+        """
         identity = (search.window, tuple((bound.component, bound.event["seq"]) for bound in path))
         if identity in self._seen:
             return
@@ -170,7 +174,6 @@ def way_to(plan: MatchPlan, match: Sequence[Sequence[Event]], window: Window) ->
     """The decisions that lead to a match: its events in the order of the pattern, each with the confidence so far.
 
     The last decision is the match itself. None if the events are no match.
-
 
     `match`: its events by component, in the order in which it lists them.
     """

@@ -188,6 +188,7 @@ def _trace(
     matches: int,
     live: Mapping[str, int],
 ) -> Trace:
+    """The trace of these rows, with the refusals counted by condition. The other arguments: see `Trace`."""
     refused = Counter(refusal.text for _, decisions in rows for one in decisions for refusal in one.refusals)
     outcomes = tuple(Row(event, tuple(_alike(plan, decisions))) for event, decisions in rows)
     events = [event for event, _ in rows if event is not None]
@@ -206,6 +207,7 @@ def _trace(
 
 
 def _alike(plan: MatchPlan, decisions: Sequence[Decision]) -> Iterator[Outcome]:
+    """The outcomes of one event: one for each group of equivalent decisions, with the values of its first one."""
     groups: dict[tuple[object, ...], list[Decision]] = {}
     for one in decisions:
         texts = tuple((refusal.component, refusal.text) for refusal in one.refusals)

@@ -66,6 +66,10 @@ def shown(expr: Expr) -> str:
 
 
 def _attribute(leaf: Attribute, bound: Sequence[Bound], at: At) -> Any:
+    """The value of an attribute of one event of a component; None for null.
+
+    `bound`: the events of the component; the caller knows that the event is among them.
+    """
     match leaf.which:
         case Which.SINGLE | Which.FIRST:
             place = 0
@@ -85,6 +89,10 @@ def read(event: Event, name: str) -> Any:
 
 
 def _aggregate(leaf: Aggregate, bound: Sequence[Bound], at: At) -> Any:
+    """The value of an aggregate over those of a component's events that are in its scope; None for null.
+
+    AggregateError: a user's function failed.
+    """
     chosen = bound if leaf.scope is Scope.CLOSED else bound[: at[leaf.component] + (leaf.scope is Scope.THROUGH)]
     if leaf.name is None:
         return len(chosen)

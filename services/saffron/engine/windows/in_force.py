@@ -88,6 +88,10 @@ class InForce:
             self.open = {name: [(seq, ts) for seq, ts in openings] for name, openings in body["windows"].items()}
 
     def _query(self, body: Mapping[str, Any], position: int) -> None:
+        """Put a change of a query in force at a position. Each change closes the query's open windows.
+
+        Pausing, resuming or failing an unknown query does nothing.
+        """
         name, op = body["name"], body["op"]
         if op == "remove":
             self.queries.pop(name, None)

@@ -209,6 +209,7 @@ class Outbox:
         return taken
 
     def _take_opened(self, next_seq: int) -> dict[str, tuple[int, ...]]:
+        """Take out the openings before `next_seq`, for a block: query -> seqs of the events that open its windows."""
         taken = {}
         for name, positions in list(self._opened.items()):
             now = tuple(position for position in positions if position < next_seq)

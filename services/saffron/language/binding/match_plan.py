@@ -191,6 +191,7 @@ def _checks(
 
 
 def _absence(ruled: NotLayout, checks: tuple[Check, ...]) -> Absence:
+    """The NOT of a plan: its layout with its checks. `duration` is None without FOR or EVERY."""
     due = ruled.due
     return Absence(
         ruled.components,

@@ -40,6 +40,10 @@ def run_factors(query: MatchPlan) -> RunFactors:
 
 
 def _factors(shape: Shape, query: MatchPlan) -> RunFactors:
+    """The factors of a shape.
+
+    A choice has those of its longest part (`RunFactors.size`). AND and ANY have the sum of their `count` longest parts.
+    """
     match shape:
         case Take(component=component):
             return RunFactors(1, int(query.begins[component] is Strategy.ANY), outside=1)

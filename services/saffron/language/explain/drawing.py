@@ -179,6 +179,10 @@ def _x(position: int) -> int:
 
 
 def _node(position: int, node: Node) -> str:
+    """The SVG of a state: its circle, with its name cut to fit.
+
+    A double state has a second circle, and an entry has an arrow.
+    """
     x = _x(position)
     inner = f'<circle class="s" cx="{x}" cy="{TOP}" r="{RADIUS - 4}"/>' if node.double else ""
     # from above where another state stands on the left

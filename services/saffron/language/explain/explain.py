@@ -58,6 +58,7 @@ def explain_svg(plan: Plan) -> str:
 
 
 def _match_text(plan: MatchPlan, shed: str, engine: str) -> list[str]:
+    """The lines of a match query's explanation. A flat plan has its automaton, any other one its pattern."""
     cost = match_complexity(plan)
     time = {"time": "events with equal ts are never adjacent"} if plan.strict else {}
     return [
@@ -180,6 +181,7 @@ def _is_plain(item: ReturnItem, names: list[str]) -> bool:
 
 
 def _match_json(plan: MatchPlan, shed: str) -> dict[str, Any]:
+    """The explanation of a match query as JSON values, without its engine."""
     names = variables_of(plan)
     return {
         "kind": "match",
@@ -225,6 +227,7 @@ def _timing_json(plan: MatchPlan) -> dict[str, Any]:
 
 
 def _automaton_json(plan: MatchPlan) -> dict[str, Any]:
+    """The states of a flat plan with their edges, as JSON; the last one is the final state, which has no component."""
     within = within_formula(plan)
     return {
         "states": [

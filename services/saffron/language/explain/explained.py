@@ -55,6 +55,7 @@ def common(plan: Plan, cost: Complexity) -> dict[str, Any]:
 
 
 def _window_json(window: Window) -> dict[str, Any]:
+    """A window as JSON; "slide" and "opens_on" are null without SLIDE and OPEN ON."""
     opens = window.opens
     return {
         "size": window.size,

@@ -87,6 +87,7 @@ def _panes_line(plan: TrendPlan) -> str:
 
 
 def _template_lines(graph: Graph, plan: TrendPlan) -> list[str]:
+    """The lines of a graph: one for each state, and two or more for each transition, with its predecessors' index."""
     template = graph.template
     if not template.states:
         return ["  none: no sequence of events matches both"]
@@ -138,6 +139,7 @@ def trend_json(plan: TrendPlan) -> dict[str, Any]:
 
 
 def _template_json(graph: Graph, plan: TrendPlan) -> dict[str, Any]:
+    """The states and transitions of a graph as JSON. NOTs are numbers from 0 on, unlike in the text."""
     template, variables = graph.template, variables_of(plan)
     names = state_names(template, plan)
     return {

@@ -43,6 +43,10 @@ def _computed(expression: tree.Expression, scope: Scope) -> Computed:
     """The function of a key as a computed value of each event of the pattern."""
 
     def leaf(one: tree.Expression) -> Typed:
+        """An attribute in a key's function, bound as that of the first component; its kinds are noted in `kinds`.
+
+        QueryError: it is no attribute of all events of the pattern.
+        """
         if not isinstance(one, tree.Reference):
             raise scope.schema_error("a key has functions of one event's attributes", one.span, _HINT)
         owner, dot, _ = one.variable.partition(".")

@@ -107,6 +107,10 @@ class _Binder:
         self.of_event = of_event
 
     def bind(self, expression: tree.Expression) -> Typed:
+        """An expression of the tree, bound to the plan's form, with the type of its value.
+
+        QueryError: an operand is of a wrong type, or a function is unknown. The context binds the leaves (`Leaves`).
+        """
         match expression:
             case tree.Literal(value=value):
                 return Typed(Const(value), literal_sort(value))

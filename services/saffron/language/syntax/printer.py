@@ -177,6 +177,7 @@ def _size(size: Size) -> str:
 
 
 def _within(within: Within) -> str:
+    """The clauses WITHIN, SLIDE and OPEN ON, without the last two where the query has none. Durations are in ms."""
     text = f"WITHIN {_size(within.size)}"
     if within.slide is not None:
         text += f" SLIDE {_size(within.slide)}"

@@ -60,6 +60,10 @@ def deterministic(graph: PlaceGraph, refuse: Refuse) -> Automaton:
         return subsets.setdefault(subset, len(subsets))
 
     def ways(steps: Iterable[tuple[Place, Absences, Strategy]]) -> dict[int, Way]:
+        """The ways by component: to the set of all places of the component that the steps lead to, which is numbered.
+
+        QueryError: steps to one component differ in their NOTs or strategy, so that no one way stands for them.
+        """
         by_place: dict[Place, set[tuple[Absences, Strategy]]] = {}
         for place, absences, strategy in steps:
             by_place.setdefault(place, set()).add((absences, strategy))

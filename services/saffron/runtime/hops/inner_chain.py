@@ -139,7 +139,7 @@ class InnerChain:
         self._flow.pause(True)
 
     def close(self) -> None:
-        """Stops to read the output."""
+        """Stops reading the output."""
         if self._ownership is not None:
             self._ownership.close()
 
@@ -158,6 +158,10 @@ class InnerChain:
         self.release(now_ms + _TROUBLE_MS)
 
     def _advance(self, now_ms: int) -> bool:
+        """Claims the output, waits for the claim, starts the hop, or writes its blocks; True on progress.
+
+        A lost claim drops the chain's state for a while. LogError: a claim or a block was lost on its way.
+        """
         ownership = self._ownership
         if ownership is None:
             return self._claim(now_ms)

@@ -117,6 +117,10 @@ class LastHop(Generic[C]):
         return max(0.0, min(wait, due / 1000))
 
     def _poll(self, wait: float) -> dict[TopicPartition, list[Record]]:
+        """The next records by partition. A chain whose position has no record is restarted.
+
+        Waits up to `wait` seconds, which do not count as busy time.
+        """
         found: dict[TopicPartition, list[Record]] = defaultdict(list)
         began = perf_counter_ns()
         records = self._consumer.poll(self._poll_records, wait)

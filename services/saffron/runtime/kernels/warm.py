@@ -161,6 +161,10 @@ class Warming:
         return bool(select.select([child.stdout], [], [], seconds)[0])
 
     def _send(self, request: Request) -> None:
+        """Gives the child a request, without waiting for the answer. A child is replaced after 100 requests.
+
+        A child that has died takes no request; `step` then finds its end.
+        """
         if self._sent == _REQUESTS:
             self._end()
         self.prepare()

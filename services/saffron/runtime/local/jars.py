@@ -132,6 +132,7 @@ def _downloader(folder: Path) -> Callable[[Jar], Path]:
     context = MavenContext(repo_cache=folder, local_repos=[], remote_repos=repositories, timeout=60)
 
     def download(jar: Jar) -> Path:
+        """The path of the fetched jar, not verified yet. JarError: it cannot be fetched, for whatever reason."""
         group, artifact, version = jar.coordinates
         try:
             found: Path = context.project(group, artifact).at_version(version).artifact(packaging="jar").resolve()

@@ -67,10 +67,11 @@ class Supervisor:
         self._broker_retry_at = 0.0
 
     def run(self, on_ready: Callable[[SystemState], None] | None = None) -> None:
-        """Starts everything, calls `on_ready` once, and supervises until SIGTERM, SIGINT or SIGHUP; then ends
-        everything.
+        """Starts the broker, if none is given, and the services; calls `on_ready`, and supervises until a signal
+        (SIGTERM, SIGINT, SIGHUP). Then ends all services, and the broker last.
 
-        SaffronError: the start failed; everything started was ended.
+        `on_ready` is not called after a signal during the start. SaffronError: another supervisor runs here, or the
+        start failed and everything started was ended.
         """
         with self._signals() as wake, self._lock():
             try:
@@ -89,6 +90,10 @@ class Supervisor:
     # ------------------------------------------------------------ start
 
     def _start(self, wake: int) -> None:
+        """Starts the broker, if none is given, and the services by stage, and waits for the readiness of each stage.
+
+        With `fresh` the data directory is emptied first. A signal ends the start early, without an error.
+        """
         if self._fresh:
             erase(self._data)
         (self._data / "logs").mkdir(parents=True, exist_ok=True)
@@ -126,6 +131,10 @@ class Supervisor:
             log.close()
 
     def _wait_until_ready(self, wake: int) -> None:
+        """Supervises the services started so far until all are ready, or a signal stops the start.
+
+        SaffronError: a service has died five times before it was ready.
+        """
         while not self._stop:
             waiting = [one for one in self._services if not one.ready]
             if not waiting:
@@ -196,6 +205,10 @@ class Supervisor:
             self._write("starting" if self._state is None else self._state.phase, line)
 
     def _write(self, phase: str, message: str) -> None:
+        """Notes the present state, with this phase and message, and writes the state file if anything has changed.
+
+        Nothing is written while there is no data directory.
+        """
         me = processes.identify(os.getpid())
         assert me is not None
         fresh = SystemState(

@@ -85,7 +85,10 @@ class Inspector:
     # ------------------------------------------------------------ inside
 
     def _metadata(self, settings: Settings) -> Any:
-        """All topics and brokers. The client retries after a failure, which only its error callback reports."""
+        """All topics and brokers, asked for `_TRIES` times; only the error callback says why there is no answer.
+
+        RefusedError: authentication failed. UnavailableError: no encrypted connection, or no answer.
+        """
         last = ""
         for _ in range(_TRIES):
             try:
@@ -115,6 +118,10 @@ def _config(answer: Any) -> dict[str, str]:
 
 
 def _facts(found: Any, config: Mapping[str, str]) -> TopicFacts:
+    """The facts on a topic, from its description by the admin client and its settings.
+
+    A leader of None or with an id below 0 means that the partition has no leader.
+    """
     partitions = tuple(
         PartitionFacts(
             None if one.leader is None or one.leader.id < 0 else one.leader.id,

@@ -46,6 +46,10 @@ class TimedCalls:
         self._jobs.put(None)
 
     def _work(self) -> None:
+        """Runs the jobs of the thread's first queue until it gets None. A job's answer is its exception, or None.
+
+        `call` makes another queue when it abandons the thread, so that both never share one.
+        """
         jobs = self._jobs
         while (job := jobs.get()) is not None:
             act, answer = job

@@ -83,6 +83,10 @@ class TopicWatch:
         return 0 if state is None else state.partitions
 
     def _check(self, now_ms: float) -> list[str]:
+        """Describes all topics, and returns those with another id than before. Missing ones are logged once.
+
+        Nothing is noted if no broker answers.
+        """
         if not self._topics:
             return []
         self._checked = now_ms

@@ -122,6 +122,7 @@ def _first_folder(candidates: Iterable[Path]) -> Path:
 
 
 def _read(path: Path) -> TopicFile:
+    """The contents of one file of schemas/. KeyError: a field is missing."""
     import yaml  # here, since modules that name topics do not read their settings
 
     raw = yaml.safe_load(path.read_text("utf-8"))

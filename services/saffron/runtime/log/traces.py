@@ -41,6 +41,10 @@ def trace_headers(columns: Columns, results: Results, start: int, stop: int) -> 
 
 
 def _trace(headers: Given) -> str | None:
+    """The trace context of one message: `traceparent`, and `tracestate` on a second line if there is one.
+
+    None: the message has no valid `traceparent`, or a header is no ASCII.
+    """
     found = {name: value for name, value in headers if value is not None and name in (_PARENT, _STATE)}
     try:
         parent = found.get(_PARENT, b"").decode("ascii")

@@ -31,6 +31,10 @@ def _setting(
     secret: bool = False,
     form: tuple[str, str] = ("", ""),
 ) -> Any:
+    """A field of `Settings`. Numbers lie between `low` and `high`, texts are among `one_of`, if these are given.
+
+    `form`: a pattern for the whole text, and the same in words; `secret`: `repr` leaves the value out.
+    """
     metadata = {"explain": explain, "low": low, "high": high, "one_of": one_of, "secret": secret, "form": form}
     return field(default=default, metadata=metadata, repr=not secret)
 

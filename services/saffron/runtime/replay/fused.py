@@ -106,7 +106,7 @@ class Engines:
         self._note()
 
     def apply(self, block: Block) -> Merged:
-        """Results of one block. A failed query has none from here on; `finish` raises its error."""
+        """Results of one block. A failed query has none from here on; `raise_failure` raises its error."""
         merged = Merged((self.trends.apply(block), self.matcher.apply(block)))
         self._note()
         return merged
@@ -116,8 +116,11 @@ class Engines:
         stored = [one.statistics()["partial_matches"] for one in (self.matcher, self.trends)]
         return max(int(sum(one.values())) for one in stored)
 
-    def finish(self) -> None:
-        """Raises the error of a failed query, once the others have all their results."""
+    def raise_failure(self) -> None:
+        """Raises the error of the first query that failed, if one has; called once the others have all their results.
+
+        SaffronError: its own. FailedError: any other exception of it.
+        """
         self._note()
         for one in self._failures:
             if isinstance(one.error, SaffronError):
@@ -136,7 +139,7 @@ class Engines:
 
     def refuse(self) -> None:
         """Raises for a query that binds, but that its engine cannot run."""
-        self.finish()
+        self.raise_failure()
         for name, status in {**self.matcher.statuses(), **self.trends.statuses()}.items():
             if status.state == "rejected":
                 reason = status.reason
@@ -225,7 +228,7 @@ class Chain:
         """Results that the end of the stream completes (an infinite watermark)."""
         self.windowing.advance_watermark(END_OF_TIME, end=True)
         yield from self.apply(self.windowing.flush())
-        self.engines.finish()
+        self.engines.raise_failure()
 
     def snapshot(self) -> State:
         """All state between two batches as flat arrays, but for the records from `windowing.position()` on."""

@@ -120,6 +120,10 @@ class LiveReplay:
         return LiveState(about, {**chain, _VALUES: made.buffer, _ENDS: made.ends})
 
     def _restore(self, state: LiveState) -> None:
+        """Take over a snapshot, and feed the kept records to the chain again; they give no results.
+
+        InputError: the snapshot was taken with other queries or settings.
+        """
         self._require(state.about)
         chain = {name[len(_CHAIN) :]: array for name, array in state.arrays.items() if name.startswith(_CHAIN)}
         self._chain.restore(chain)
@@ -169,5 +173,5 @@ class LiveReplay:
         """Raises the errors of the queries, once none of them is left."""
         if len(self.failed) < len(self._run.names):
             return
-        self._chain.engines.finish()
+        self._chain.engines.raise_failure()
         raise FailedError("; ".join(self.failed.values()))

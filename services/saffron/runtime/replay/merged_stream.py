@@ -105,6 +105,10 @@ class MergedMessages:
         return SourceReader(where, lambda: definition, self.partitions, max_future, tables=lambda: self.tables)
 
     def _events(self, inner: Inner, records: Sequence[Record]) -> Iterator[InnerBatch]:
+        """A batch of events for each inner partition that gets any, with the times of the messages that had them.
+
+        Elements that are no events become dead letters. `records`: the messages by row.
+        """
         values: list[list[bytes]] = [[] for _ in range(self.partitions)]
         times: list[list[int]] = [[] for _ in range(self.partitions)]
         for event in inner.events:

@@ -52,8 +52,7 @@ class Replay:
 
     - `merged`: the messages of a merged stream, whose batches these are.
     - `grows`: a schema that is not given grows with the events (none is inferred from the first ones), and names that
-    no
-      event has had yet may come.
+      no event has had yet may come.
     - `interpret`: queries whose kernels are not compiled yet begin at once, interpreted.
     - `ahead`: another thread reads and decodes the batches, which wait for nothing, while the engines run.
     - `warn`: called with each warning before a query starts, in case the query does not end.
@@ -259,6 +258,10 @@ class Replay:
         }
 
     def _bound(self, schema: Schema | None) -> list[Query]:
+        """The queries under their names, makers before readers; notes plans, weights, stream and warnings.
+
+        QueryError: a query does not bind. InputError: the queries are over different streams, or not the merged one.
+        """
         if self.merged is not None:
             for query in self.queries:
                 self.merged.require(parse(query.text).stream or DEFAULT_STREAM)
@@ -279,6 +282,11 @@ class Replay:
         return self._bind(text, schema, name).plan
 
     def _split(self, batch: RawBatch) -> Iterator[tuple[Chain, RawBatch]]:
+        """Each chain with its part of a batch, by the partition of the key as on Kafka; events without one have the
+        empty key.
+
+        A batch of a merged stream is whole, for its partition. Without a key attribute all go to the first chain.
+        """
         if isinstance(batch, InnerBatch):
             yield self._chains[batch.partition], batch
             return

@@ -129,6 +129,10 @@ def _text(query: str, step: str) -> bytes:
 
 
 def _mapped(path: Path) -> mmap.mmap:
+    """The file as memory of a fixed size, created if it is missing.
+
+    Where that fails, a warning is logged and the memory has no file, so that it ends with the process.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

@@ -229,6 +229,10 @@ class Readiness:
         return {one.name: one.text for one in before if not one.unpublishable and (one.name, one.stream) not in failed}
 
     def _report_ready(self, query: QueryRegistration, partition: int, schema_id: str | None) -> None:
+        """Reports a query as ready for a schema (None: for none yet), once its topic of PUBLISH is ready.
+
+        A topic that cannot be written makes the query failed. Without a broker's answer nothing is reported yet.
+        """
         if self._failures.failed(query.name, query.stream)[0] == query.version:
             return  # the failure was reported
         if query.unpublishable is None:

@@ -114,6 +114,10 @@ class ResultChain(TransactionalChain):
     # ------------------------------------------------------------ take-over and release
 
     def _take_over(self, now_ms: int) -> InputTracker:
+        """Makes the operator, from a snapshot if there is one, and sets the position to go on from.
+
+        Records that retention has removed are an incident of the input, and are logged. StreamError: see `find_start`.
+        """
         plan = self._plan
         plan.published.forget()
         start = find_start(self._log, self._consumer, plan, self._snapshots)
@@ -160,6 +164,10 @@ class ResultChain(TransactionalChain):
         return moved
 
     def _work(self, now_ms: int) -> bool:
+        """Does one thing: writes pending results, commits if that is due, or applies blocks.
+
+        False: there was nothing to do, or nobody waits for what comes next.
+        """
         if self._pending is not None:
             self._write(self._pending, now_ms)
         elif self.due(now_ms) <= 0:

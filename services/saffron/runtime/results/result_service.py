@@ -131,6 +131,10 @@ class ResultService:
         health.waiting("streams", "reading streams and queries from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
+        """One round: the control topics if they are due, then the chains, then load reports and metrics.
+
+        The chains wait up to `wait` seconds for input, unless there was news of queries.
+        """
         moved = False
         if not self._readiness.caught_up or self._poll_control.due(now_ms):
             self._result_output.step(now_ms)
@@ -177,6 +181,10 @@ class ResultService:
         return refusal(topic, self._topics.prefix) or self._published.prepare(topic, query.plan.delivery.row)
 
     def _plan(self, where: TopicPartition) -> ChainPlan:
+        """The plan of the chain of one input partition. The output format must be known.
+
+        No chain is made earlier: `_subscription` names no topic until then.
+        """
         kind, record = self._kind, self._streams.record_of(where.topic)
         stream = record.name
         source = f"/saffron/{kind.service}/{record.stem}/{where.partition}"

@@ -101,6 +101,7 @@ def _write(path: Path, snapshot: Snapshot) -> None:
 
 
 def _parts(snapshot: Snapshot) -> Iterator[bytes | memoryview]:
+    """The parts of a snapshot's file, without the checksum at its end. Arrays that lie in one piece are not copied."""
     arrays = {name: np.ascontiguousarray(array) for name, array in snapshot.state.items()}
     header = orjson.dumps(
         {

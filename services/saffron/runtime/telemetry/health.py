@@ -99,6 +99,10 @@ class _Handler(BaseHTTPRequestHandler):
     metrics: Metrics
 
     def do_GET(self) -> None:
+        """Answers a request for one of the pages, or with 404 and their list.
+
+        /healthz is 503 where the service is not alive, /readyz also where it is not ready.
+        """
         path = self.path.partition("?")[0]
         status = self.health.status()
         if path == "/metrics":

@@ -101,6 +101,7 @@ class Metrics:
         yield from families
 
     def _family(self, metric: Metric) -> Family:
+        """All series of a metric as Prometheus has them, sums of histograms in seconds. The caller holds the lock."""
         if isinstance(metric, Histogram):
             family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
             for labels, buckets in self._buckets[metric.name].items():

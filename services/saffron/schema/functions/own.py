@@ -66,6 +66,10 @@ def _checked(name: str, function: Callable[..., Any], gives: Kind) -> Callable[.
     """The function, with a FunctionError where it fails or gives what it should not. None is null."""
 
     def called(*values: Any) -> Any:
+        """The function's value for these arguments, whole numbers as floats where it gives a float.
+
+        None is null, and so is a text that is longer than allowed. FunctionError: it failed, or gave another kind.
+        """
         try:
             found = function(*values)
         except KeyboardInterrupt:

@@ -43,6 +43,10 @@ class Rekeying:
         return Inner(list(self._moves(batch, records)))
 
     def _moves(self, batch: RawBatch, records: Sequence[Record]) -> Iterator[InnerEvent | End]:
+        """The events under their new keys, with each `End` between them, in the order of the records.
+
+        Raises `watermark` by each event and by each `$watermark`.
+        """
         decoded = self._decoder.decode(batch)
         disorder = self._disorder()
         rows = decoded.rows.tolist()

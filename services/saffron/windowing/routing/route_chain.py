@@ -76,6 +76,10 @@ class RouteChain(TransactionalChain):
     # ------------------------------------------------------------ take-over and release
 
     def _take_over(self, now_ms: int) -> InputTracker:
+        """Sets position and watermark to those committed, or named in the target topic, or to the plan's start.
+
+        A source made anew is read from its first record: see `find_start`.
+        """
         plan, holding = self._plan, self._holding
         start = find_start(
             self._log, self._consumer, holding.where, plan.target, plan.group, plan.of, now_ms, plan.start()
@@ -103,6 +107,10 @@ class RouteChain(TransactionalChain):
     # ------------------------------------------------------------ work
 
     def _advance(self, now_ms: int) -> bool:
+        """Routes the next records, sends a watermark that is due, and commits if it is time. True if records went on.
+
+        Nothing is done while a commit is under way, or not all partitions of the sources are known.
+        """
         self._flow.update(len(self._queue), _QUEUE, _SLICE - 1)
         if not self._transactions.settle():
             return False

@@ -132,6 +132,10 @@ class RoutePlans:
         )
 
     def _merging(self, where: TopicPartition, watermark: int) -> Reader:
+        """The reader of a source partition of a merged stream, which begins at `watermark` (ms).
+
+        It follows later versions of the definition and the tables.
+        """
         return _Merging(
             SourceReader(
                 where,
@@ -182,6 +186,7 @@ class RoutePlans:
         return Start.EARLIEST if source is None else source.start
 
     def _letter(self, record: Record, unread: Unread) -> LetterMessage:
+        """The dead letter of an element of `record` that is no event, with the element alone if it can be cut out."""
         place = Place(record.topic, record.partition, record.offset, unread.number)
         return letter_message(
             self._letters,

@@ -235,6 +235,10 @@ class Router:
         return record is not None and record.definition is not None
 
     def _plans_of(self, record: StreamRecord) -> RoutePlans:
+        """The plans of a stream's chains, which follow later records of the stream; the last one once it is removed.
+
+        Starts the threads for commits, if the router was given none.
+        """
         if self._background is None:
             self._background = self._threads.enter_context(ThreadPoolExecutor(_THREADS, "routes")).submit
 

@@ -44,6 +44,10 @@ def _addresses(settings: Settings, ask: Callable[[str, int, Security], Listener]
 
 
 def _judged(security: Security, address: str, there: Listener) -> Iterator[Finding]:
+    """At most one finding: the first reason why our settings and the listener at `address` do not fit.
+
+    `there`: the result of the probe.
+    """
     if there.found == "silent":
         fix = "start it (saffron up), or name another with --brokers; is the port right?"
         yield error("broker", f"nothing answers: {there.why}", address, fix)

@@ -52,6 +52,10 @@ def _event_time(look: Look, name: str) -> Iterator[Finding]:
 
 
 def _source(look: Look, definition: StreamDefinition, source: SourceDefinition) -> Iterator[Finding]:
+    """Findings on one source: its rights, a missing or empty topic, a missing idle bound, no events, values lost.
+
+    A topic that does not exist or may not be read has that finding alone.
+    """
     name, where = definition.name, f"stream {definition.name}, source {source.topic}"
     if refused := list(unreadable(look, source.topic, look.foreign.get(source.topic), _CHECK, where)):
         yield from refused

@@ -24,6 +24,7 @@ def check_tables(look: Look) -> Iterator[Finding]:
 
 
 def _table(look: Look, stream: str, topic: str) -> Iterator[Finding]:
+    """Findings on the topic of one table: it may not be read, does not exist, or deletes rows by retention."""
     where, facts = f"stream {stream}, table {topic}", look.foreign.get(topic)
     yield from unreadable(look, topic, facts, _CHECK, where)
     if facts is None and topic not in look.denied:

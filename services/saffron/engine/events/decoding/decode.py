@@ -64,7 +64,7 @@ class Decoded:
     - `fresh`: int64 [.], records of events with types or attributes that an inferred schema does not know.
     - `growth`: attributes with values that their kinds do not have -> kinds that have all of them. The batch decodes to
       the same values under a schema with these kinds, except for the values that are null here, or whole numbers of
-    INT.
+      INT.
     """
 
     rows: NDArray[np.int64]
@@ -203,6 +203,10 @@ class _Draft:
             self._put_event(row, outcome)
 
     def _put_event(self, row: int, event: Event) -> None:
+        """Write an event of the exact path into the cells of its row; missing values become null.
+
+        Its misfits and growth are added to those of the batch.
+        """
         cells = self._cells
         self._misfits.update(event.misfits)
         self._grow(event.growth)
@@ -232,6 +236,10 @@ class _Draft:
         return code
 
     def decoded(self) -> Decoded:
+        """The outcome of the batch, once all rows of the exact path are put.
+
+        `growth` also has the INT attributes with a whole number that float64 does not hold: these become LONG.
+        """
         rows = np.flatnonzero(self._good).astype(np.int64, copy=False)
         attributes = {name: self._column(kind, place, rows) for name, (kind, place) in self._places.items()}
         self._grow({name: Kind.LONG for name in self._narrow if is_wide(attributes[name].data)})

@@ -99,6 +99,7 @@ class _Draft:
         return any(len(_parties(counts)) > 1 for counts in self._counts.values())
 
     def _add(self, event: dict[str, Any]) -> None:
+        """Note the type, the attributes and the kinds of one event. A null, or a text such as "NaN", adds no kind."""
         if isinstance(event.get("ts"), list):
             self._times[event["type"]] = "uniform"
         attributes = self._types.setdefault(event["type"], {})

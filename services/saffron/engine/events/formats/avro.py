@@ -42,6 +42,7 @@ def avro_values(parsed: Any, named: Mapping[str, Any]) -> Callable[[bytes], Any]
     read: Read = Values(named).reader(parsed)
 
     def value(payload: bytes) -> Any:
+        """The value that the bytes hold, to the last byte. ValueError: they hold no such value, or more than it."""
         try:
             found, end = read(Message(payload), 0)
         except IndexError:

@@ -219,6 +219,7 @@ def _array(item: Read, without_bytes: int) -> Read:
     """`without_bytes`: the values in an item that takes no bytes; 0: it takes some."""
 
     def read(data: Message, at: int) -> tuple[list[Any], int]:
+        """The items of all blocks, up to the empty block that ends the array. ValueError: too many take no bytes."""
         found: list[Any] = []
         while True:
             count, at = _count(data, at, 0 if without_bytes else 1)
@@ -239,6 +240,8 @@ def _array(item: Read, without_bytes: int) -> Read:
 
 
 def _map(item: Read) -> Read:
+    """The reader of a map with string keys. Of entries with equal keys the last one stays."""
+
     def read(data: Message, at: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
         while True:

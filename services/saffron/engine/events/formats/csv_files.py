@@ -73,6 +73,10 @@ def _header(name: str, record: Record, typed: bool) -> list[str]:
 
 
 def _cells_of(name: str, place: int, sample: list[Record], schema: Schema | None) -> _Cells:
+    """The JSON form of a column's cells: by its name, else by the schema, else by the cells of the sample.
+
+    `place`: the column's index in a record.
+    """
     if name in ("type", "ts"):
         return _Cells.STRINGS if name == "type" else _Cells.TIMES
     if schema is not None and name in schema.kinds:
@@ -91,6 +95,10 @@ def _most(cells: list[str], others: list[str]) -> bool:
 
 
 def _rows(batch: list[Record], names: list[bytes], columns: list[_Cells]) -> Rows:
+    """The records as JSON events, one for each. A refused record keeps its bytes, or its cells as a JSON array.
+
+    `names`: the columns' names in JSON, each with its colon.
+    """
     events: list[bytes] = []
     refused: dict[int, Refusal] = {}
     for place, record in enumerate(batch):
@@ -108,6 +116,10 @@ def _rows(batch: list[Record], names: list[bytes], columns: list[_Cells]) -> Row
 
 
 def _json_cell(cell: str | None, kind: _Cells) -> bytes:
+    """The JSON of a cell; None is null, and so is "" except in a column of strings.
+
+    A cell that does not fit its column becomes a string.
+    """
     if cell is None or (not cell and kind is not _Cells.STRINGS):
         return b"null"
     if kind in (_Cells.NUMBERS, _Cells.TIMES) and _NUMBER.fullmatch(cell):

@@ -136,6 +136,10 @@ def _format(path: Path) -> tuple[str, Codec | None]:
 
 
 def _read(name: str, schema: Schema | None, stdin: BinaryIO | None, chunk_bytes: int, typed: bool) -> Iterator[Chunk]:
+    """The chunks of one file, not numbered yet (see `_counted`). Standard input is taken as NDJSON.
+
+    An uncompressed Parquet file is read from its path, any other file as a stream.
+    """
     if name == STANDARD_INPUT:
         source = stdin if stdin is not None else sys.stdin.buffer
         # read1 gives what is there: events on a live pipe are not kept waiting for a full chunk.
@@ -153,6 +157,7 @@ def _read(name: str, schema: Schema | None, stdin: BinaryIO | None, chunk_bytes:
 def _parsed(
     name: str, ending: str, stream: pa.NativeFile, schema: Schema | None, chunk_bytes: int, *, typed: bool
 ) -> Iterator[Chunk]:
+    """The chunks of an opened and unpacked file, by the ending of its format. Parquet is read into memory first."""
     if ending == ".parquet":
         yield from _rows(name, parquet_events(name, stream.read(), typed=typed))
     elif ending == ".csv":

@@ -57,6 +57,10 @@ def protobuf_reader(text: str, referenced: Sequence[tuple[str, str]] = ()) -> Re
     classes: dict[tuple[int, ...], tuple[str, Any]] = {}
 
     def read(payload: bytes) -> bytes:
+        """The JSON event in a payload, which begins with the indexes of its message type.
+
+        ValueError: the payload is no such message, or a value in it has no JSON.
+        """
         path, start = _path(payload)
         if path not in classes:
             kind = _full_name(file, path)
@@ -145,6 +149,10 @@ def _value(field: Any, value: Any) -> Any:
 
 
 def _single(field: Any, value: Any) -> Any:
+    """The JSON value of one element of a field. An unknown number of an enum stays a number.
+
+    Messages of google.protobuf with a meaning of their own become values: times, durations, wrappers, JSON.
+    """
     if field.enum_type is not None:
         name = field.enum_type.values_by_number.get(value)
         return value if name is None else name.name

@@ -177,6 +177,7 @@ def _beside_quotient(sign: str) -> Callable[..., Any]:
     """
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        """The LLVM value of the mask. Lanes are divided if any of the eight values is very small or very large."""
         value, total, number = (
             as_lanes(context, builder, k, v, types.float64) for k, v in zip(sig.args, args, strict=True)
         )

@@ -24,6 +24,12 @@ def _vectors(args: Any, *, masks: bool) -> bool:
 
 
 def _register(function: Any, result: Callable[[Any], types.Type], masks: bool, emit: Callable[..., Any]) -> None:
+    """Register a Python operator with Numba, for two vectors or a vector and a scalar.
+
+    `result`: types of the arguments -> type of the result. `masks`: it is for masks, else for numbers. `emit`: makes
+    the LLVM value from builder, scalar type and both sides.
+    """
+
     @infer_global(function)
     class _Template(AbstractTemplate):  # type: ignore[misc]
         def generic(self, args: Any, kws: Any) -> Any:

@@ -53,9 +53,9 @@ def builder(plan: MatchPlan, *, compiled: bool = True) -> Builder:
 class Past:
     """Rows of a query in rings of one length, a power of two; row r stands at place r & (length - 1).
 
-    `clock`: instants, by which windows go (int64). `masks`: what each event can be (`layout.begin_bit`, `take_bit`).
-    `links`: the number of the row before of the same key, below `tail` for none. `columns`: attributes by name, for
-    those that the builder's `names` has. `constants`, `ranks`: of its strings (`engine.events.strings`).
+    `clock`: instants, by which windows go (int64). `masks`: what each event can be (`kernel_layout.begin_bit`,
+    `take_bit`). `links`: the number of the row before of the same key, below `tail` for none. `columns`: attributes by
+    name, for those that the builder's `names` has. `constants`, `ranks`: of its strings (`engine.events.strings`).
     """
 
     tail: int

@@ -85,6 +85,10 @@ class GraphSource:
         )
 
     def _body(self, out: Lines) -> None:
+        """Write the body of the kernel: a loop over `ends` that makes one graph for each row that ends matches.
+
+        The kernel stops before the row at hand where an array is too small; `state` says where to go on.
+        """
         out("ring, room = len(clock) - 1, len(entry) - 1")
         out("nodes, edges, made = state[NODES], state[EDGES], state[GRAPHS]")
         out("w, status = state[AT], DONE")
@@ -131,6 +135,10 @@ class GraphSource:
         out("    break")
 
     def _node(self, out: Lines, c: int) -> None:
+        """Write the code that makes the nodes of event j as component c, if the event's mask allows it.
+
+        No node is made that neither begins a match nor follows another node.
+        """
         closure = self.plan.components[c].closure
         bits = f"(BEGIN_{c} | TAKE_{c})" if closure else f"BEGIN_{c}"
         # The last event can only end the matches; a single event that ends them is of no use before it.

@@ -30,6 +30,10 @@ class _PathReader:
         return Term(text, leaf.kind, leaf.name not in ("ts", "type"))
 
     def aggregate(self, leaf: Aggregate) -> Term:
+        """The term of an aggregate: a count that a slot holds, or an attribute of the event at the aggregate's place.
+
+        A least or greatest value, and its rest, is null where the slot holds -1: no event has a value.
+        """
         if leaf.name is None or leaf.kind is None:
             return Term(self._place(leaf), Kind.INT, False)
         place = self._place(leaf)
@@ -86,6 +90,10 @@ class Tests:
         return [(slot, f"held[x, {k}]") for k, slot in enumerate(self.slots.of[component])] if component >= 0 else []
 
     def _test(self, question: Question, values: Sequence[tuple[Slot, str]]) -> str:
+        """The text of the test that a question's condition holds. `values`: slots that it may read, with their texts.
+
+        A question with a slot reads that slot alone. A condition that looks back holds where the list is too short.
+        """
         if question.slot is not None:
             return f"({dict(values)[question.slot]} != 0)"
         reader = _PathReader(self.plan, self.names, question, values)
@@ -124,6 +132,10 @@ class Tests:
         return f"(1 if {self._test(self.slots.met(slot, step), values)} else 0)"
 
     def _initial(self, slot: Slot, values: Sequence[tuple[Slot, str]]) -> str:
+        """The text of a slot's value in a node that begins the slot's component with event j; -1 stands for no event.
+
+        `values`: the slots of the node before, which the condition of a slot SOME may read.
+        """
         match slot.held:
             case Held.SOME:
                 return self._met(slot, BuildStep.BEGIN, values)
@@ -139,6 +151,10 @@ class Tests:
                 return "-1"
 
     def _moved(self, slot: Slot, old: str, values: dict[Slot, str]) -> str:
+        """The text of a slot's value in a node whose closure has taken event j. `old`: the text of the value before.
+
+        A count stops at `Slots.cap`: conditions do not tell greater counts apart.
+        """
         match slot.held:
             case Held.SOME:
                 return f"{old} | {self._met(slot, BuildStep.TAKE, list(values.items()))}"

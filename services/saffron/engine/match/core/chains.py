@@ -114,6 +114,10 @@ def _in_order(found, i, j, tail, base, node_row, node_before, node_part):  # typ
 
 @kernel(void(int64[::1], int64[::1], int64, int64, int64, int64[:, ::1], int64, int64, *_NODES))
 def _merge(order, spare, low, middle, high, found, tail, base, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
+    """Merge the parts [low, middle) and [middle, high) of `order`, each of which is in order already.
+
+    `order`: numbers of matches in `found`. `spare`: scratch of the same length.
+    """
     for k in range(low, middle):
         spare[k] = order[k]
     left, right, out = low, middle, low

@@ -93,6 +93,10 @@ def classify_source(tests: Mapping[int, list[Expr]], names: Names) -> str | None
 
 
 def _module(names: Names, body: Lines) -> str:
+    """The text of the module of `classify`: imports, signature and `body`.
+
+    Of attribute n with texts, argument c<n> has the block's codes, and g<n> maps them to the operator's codes.
+    """
     whole = "int64[::1]"
     arguments = [("codes", "column(int32)"), *((name, whole) for name in ("bits", "constants", "ranks", "masks"))]
     for number, kind in enumerate(names.attributes.values()):

@@ -139,6 +139,7 @@ class RunReader:
         return Term(self.text(feature), leaf.kind, leaf.name not in ("ts", "type"), wide=self.wide)
 
     def aggregate(self, leaf: Aggregate) -> Term:
+        """The term of an aggregate by the run's features; that of an empty list if the event begins the component."""
         if leaf.component == self.current != self.state.index:
             return EventReader(self.names).aggregate(leaf)
         if leaf.name is None or leaf.kind is None:

@@ -25,6 +25,7 @@ def _lookup(keys, create, start, table, held, free, counters, slots):  # type: i
 
 @kernel(void(int64[::1], int64[::1], int64[:, ::1], int64[::1], int64[::1]))
 def _forget(slots, table, held, free, counters):  # type: ignore[no-untyped-def]
+    """Free these slots, and take their keys out of the table; keys behind them move up, so that lookups find them."""
     mask = np.uint64(len(table) - 1)
     one = np.uint64(1)
     for slot in slots:

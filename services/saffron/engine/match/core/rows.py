@@ -140,6 +140,10 @@ class Rows:
 
 @kernel(void(int64[::1], int64[::1], int64[::1], int64, int64, int64[::1], int64[::1], int64[::1]))
 def _expire(until, slot, touched, head, now, tail, freed, count):  # type: ignore[no-untyped-def]
+    """Write to `tail` the first row whose latest window is not over at `now`, or `head` if there is none.
+
+    `freed`, `count`: the slots of the keys that have no row any more, and their number. Their `touched` becomes -1.
+    """
     mask = len(until) - 1
     row = tail[0]
     while row < head and until[row & mask] < now:

@@ -48,6 +48,10 @@ class Actions:
         out, c = self.text.out, state.index
 
         def bind(start: str, deadline: str, chain: str) -> None:
+            """Write the code for one run. `start`, `deadline`, `chain`: code for its first row, deadline and last node.
+
+            The run is a match if the next component is the last and a single event. Else a copy enters the next state.
+            """
             out(f"counters[MOVED_{c}] += 1")
             if c + 1 == len(self.text.states):
                 self.merging.whole(state)
@@ -119,7 +123,9 @@ class Actions:
 
     def proceeding(self, state: State, lane: str) -> str:
         """The test whether the run may leave its closure."""
-        return self._conditions(state.index, Edge.PROCEED, self._reader(state, -1, lane, False)) or "True"
+        test = self._conditions(state.index, Edge.PROCEED, self._reader(state, -1, lane, False))
+        assert test is not None  # only eight lanes cannot evaluate a condition
+        return test
 
     def update(self, state: State, lane: str) -> None:
         """Features that change when run `lane` takes the event."""
@@ -143,6 +149,10 @@ class Actions:
         return RunReader(self.text.automaton, self.text.names, state, current, lane, wide)
 
     def _conditions(self, component: int, edge: Edge, read: RunReader) -> str | None:
+        """The test of an edge's conditions that an event's mask does not decide; "True" if there are none.
+
+        None if eight lanes cannot evaluate one. A condition that looks back holds if the closure is too short for it.
+        """
         writer = Writer(read, self.text.names.constant)
         text = "True"
         for condition in self.text.automaton.conditions(component, edge):

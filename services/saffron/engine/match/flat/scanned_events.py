@@ -60,6 +60,10 @@ class ScannedEvents(Events):
         self._text.out("progress[COUNT] = count")
 
     def event(self, contiguity: Callable[[], None]) -> None:
+        """Write the code that reads event w, or passes over the event if it can begin, extend or end no run.
+
+        A new key of an event that begins a run gets a slot; the kernel stops with GROW_KEYS if there is no room.
+        """
         text, out = self._text, self._text.out
         alive = " + ".join(f"live{state.index}" for state in text.states) or "0"
         mine = " + ".join(f"G{state.index}[slot, LENGTH]" for state in text.states) or "0"

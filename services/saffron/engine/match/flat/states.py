@@ -182,6 +182,10 @@ class States:
                 self._take_eight(state)
 
     def _take_eight(self, state: State) -> None:
+        """Write the code by which the runs of lanes b to b + 7 that are in the mask `taken` take the event.
+
+        At the last component each of them is reported as a match, if it may end there.
+        """
         out, c = self.text.out, state.index
         # A node for each of eight runs of which at least one takes: no lane waits for another.
         out("node = (node + LANES - 1) & -LANES")

@@ -96,6 +96,7 @@ class StepSource:
         return [f"{state.index}" for state in self.text.states] + ["m"] * (self.text.merged is not None)
 
     def _prologue(self) -> None:
+        """Write the code before the first event: counters and features as variables, and the head of the loop."""
         out = self.text.out
         out("row_mask, node, matches = counters[ROW_MASK], counters[NODE], counters[FOUND]")
         out("ordinal, time, lived = counters[LAST_ORDINAL], counters[LAST_TIME], counters[LIVED]")
@@ -117,6 +118,10 @@ class StepSource:
         out("while w < stop:")
 
     def _loop_head(self) -> None:
+        """Write the first part of the loop: read an event, expire and merge runs of its key, and check the room.
+
+        It also counts the time that runs live and the events that they meet.
+        """
         out = self.text.out
         out("# ---- the event, and the runs of its key whose window is over")
         self._events.event(self._contiguity)
@@ -151,7 +156,9 @@ class StepSource:
         """Write the code that merges equal runs, and gives the merged runs their chains where they may end."""
         if self.text.merged is not None:
             self._merging.compare(ordered=self.text.ordered(self.text.merged))
-            self._merging.draw(self._states.actions.leaving(self.text.merged) or "True")
+            leaving = self._states.actions.leaving(self.text.merged)
+            assert leaving is not None  # only eight lanes cannot evaluate a condition
+            self._merging.draw(leaving)
 
     def _expire(self, c: str, state: State) -> None:
         """Drop the runs of a pool, that of a state or of its followers, whose window is over."""
@@ -233,6 +240,7 @@ class StepSource:
             out("    break")
 
     def _epilogue(self) -> None:
+        """Write the code behind the last event: the counters are written back, and the status is returned."""
         out = self.text.out
         out("counters[NODE], counters[FOUND], counters[AT] = node, matches, w")
         out("counters[LAST_ORDINAL], counters[LAST_TIME], counters[LIVED] = ordinal, time, lived")

@@ -74,6 +74,7 @@ def _sweep_all(  # type: ignore[no-untyped-def]
     node_row, node_before, node_part, instants, positions, mask, openers, kind, size, slide, lowest, ordinal, reported,
     due, period,
 ):  # fmt: skip
+    """Apply `close_all` to each key with a run whose window may be over at `now`; how many matches there are now."""
     for slot in range(len(segments)):
         if segments[slot, LENGTH] > 0 and segments[slot, OLDEST] < now:
             matches = close_all(

@@ -136,6 +136,7 @@ class Builder:
         return (self.plan.continues if edge.again else self.plan.begins)[edge.component]
 
     def _number(self, key: Key) -> int:
+        """The number of a state; a new one is put on the queue. SaffronError beyond MAX_TABLE_STATES."""
         if key not in self.numbers:
             if len(self.numbers) == MAX_TABLE_STATES:
                 raise SaffronError(
@@ -177,6 +178,10 @@ class Builder:
         return found
 
     def _edge(self, position: Position | None, edge: Edge, at: int) -> tuple[list[int], list[int]]:
+        """The edge's row in the table, and the states to which it leads. `at`: their first place in `targets`.
+
+        New kinds, endings and gaps are added to the table; FIRED of the row is left 0. SaffronError: see `_later`.
+        """
         stances = self.positions.after(edge.position)
         groups = self._states(stances)
         into = [self._number((edge.position, group)) for group in groups]

@@ -23,8 +23,8 @@ def written(
 ) -> tuple[Ints, Ints]:
     """int64 [matches, components]: how many events each component bound; and a value of every event, match by match.
 
-    found: matches of a flat plan (see `layout`); values: int64, one for each place row & ring. `merging`: of runs that
-    merge, where chains are shared by matches of different runs, but no two runs have their first event in common.
+    `found`: matches of a flat plan (see `kernel_layout`). `values`: int64, one for each place row & ring. `merging`: of
+    runs that merge, where chains are shared by matches of different runs, but not by two that begin with one event.
     """
     total = int(found.shape[1])
     counts, sources = np.zeros((total, components), np.int64), np.empty((3, total), np.int64)
@@ -71,6 +71,10 @@ def _measure(found, node_before, node_part, merging, latest, counts, sources):  
 
 @kernel(void(int64[:, ::1], int64, uint32[::1], uint32[::1], int64[:, ::1], int64[::1], int64[::1], int64[::1]))
 def _write(found, ring, node_row, node_before, sources, ends, values, out):  # type: ignore[no-untyped-def]
+    """Write the value of every event to `out`, match by match. `ends` [matches]: the end of each match there.
+
+    Events shared with an earlier match are copied. `sources`: as `_measure` fills it.
+    """
     nodes = len(node_row) - 1
     for i in range(found.shape[1]):
         at = ends[i] - 1

@@ -34,6 +34,7 @@ class Listing(Reporter):
         return bool(runs.found.shape[1] or runs.decided or runs.choice.waiting or len(runs.expired))
 
     def fired(self, name: str, partition: int, block: Block) -> Sequence[Fired]:
+        """The results that the block decided, in the parts of `known`. WITH TIMEOUTS timed-out runs are a last part."""
         runs = self.runs
         entries = joined([*runs.decided, self._decided()])
         parts = [_reported(runs, one, name, partition, block) for one in known(runs, entries, block)]

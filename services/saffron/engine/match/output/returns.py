@@ -71,6 +71,10 @@ def _attribute(leaf: Attribute, value: Value) -> Evaluate:
 
 
 def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
+    """An aggregate as a function of a match's events. An empty list gives 0 for count, null for all others.
+
+    first and last read one event, null or not; the others leave nulls out.
+    """
     name, component, function = leaf.name, leaf.component, leaf.function
     if name is None:
         return lambda bound: len(bound[component])
@@ -117,6 +121,7 @@ def _deviation(values: Sequence[Any]) -> float | None:
 
 
 def _binary(expr: Binary, value: Value) -> Evaluate:
+    """A binary operation as a function of a match's events. For "and" and "or" anything but true is false."""
     left, right = evaluator(expr.left, value), evaluator(expr.right, value)
     operator = expr.operator
     if operator == "and":

@@ -36,6 +36,7 @@ class TimedOutRuns(Matches):
         return f"{self._runs.plan.text}\ntimeout"  # a match of the same events is another result
 
     def _tails(self, chosen: Ints, counts: Ints, places: Ints) -> tuple[NDArray[np.uint8], Ints]:
+        """The text behind each run's events, with the variables that the run waited for, and the end of each text."""
         pieces = Pieces()
         plan = self._runs.plan
         opening = closing_of(plan) + b',"timeout":true,"waiting":'

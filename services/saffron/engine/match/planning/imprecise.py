@@ -29,6 +29,7 @@ def refusal(plan: MatchPlan, schema: Schema) -> str:
 
 
 def _refusals(plan: MatchPlan, schema: Schema) -> Iterator[str]:
+    """The reasons why a plan cannot run over imprecise time, each with a hint; none if it can."""
     if plan.strict:
         yield "the times of a match always increase strictly: leave TIME out"
     if not plan.flat:

@@ -25,7 +25,11 @@ Take = Callable[[Ints, Ints, Ints, Ints], None]
 
 
 def give(runs: QueryRuns, part: Range, opened: Iterable[int] | None, take: Take) -> None:
-    """Give the events of a part that matter, or count, to `take`. `opened`: see `Runs.advance`."""
+    """Advance a query by a part of a block: open its windows, move its clock and its event number on, store the events
+    that matter to it, and give them to `take` in one call.
+
+    Under contiguity all its events are given, since each may end a run. `opened`: see `Runs.advance`.
+    """
     store, program = runs.store, runs.program
     instants, masks, dropped = store.instants(part), store.classify(part), part.dropped(store.slot)
     results = results_of(part) if runs.composed else None
@@ -72,6 +76,10 @@ def _ordinals(runs: QueryRuns, part: Range, results: Flags | None, dropped: Flag
 def _take(
     runs: QueryRuns, part: Range, chosen: Chosen, masks: Ints, ordinals: Ints, instants: Ints, take: Take
 ) -> None:
+    """Keep the chosen events whose key has a slot, or may get one, and give them to `take`.
+
+    `masks`, `ordinals`, `instants`: of the chosen events. An event that no window holds begins no run.
+    """
     store, program = runs.store, runs.program
     until = store.windows.until(part.seq[chosen], instants)
     if store.plan.window.slide is not None or store.plan.window.opens is not None:

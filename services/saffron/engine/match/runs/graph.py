@@ -102,6 +102,10 @@ class Linking(Source):
             self._list(self._graphs(np.concatenate(new)))
 
     def _list(self, graphs: Graphs) -> None:
+        """Append the matches of graphs to the list of matches, and their chains to the match buffer; both grow first.
+
+        MemoryError if the matches are too many to list.
+        """
         runs = self.runs
         count, _, beginnings = graphs.sizes()
         tail, node, start = (int(runs.counters[place]) for place in (NODE_TAIL, NODE, FOUND))
@@ -163,6 +167,10 @@ class Linking(Source):
         return ends_in_windows(store.windows, seqs, store.clock()[at])
 
     def _build(self, ends: Ints, lows: Ints) -> Graphs:
+        """The graphs of the matches that end with rows `ends` and begin at instants >= `lows`, [n] each.
+
+        Under OPEN ON `lows` are positions.
+        """
         store = self.runs.store
         columns = store.rows.columns
         past = Past(

@@ -136,6 +136,10 @@ def _kept(
 
 
 def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
+    """The program of a flat plan: the text of its kernel has a part for each state. `choice`: SCAN or FLAT.
+
+    The kernel of SCAN picks its events itself; that of FLAT is given stored rows.
+    """
     automaton = build(plan)
     names = Names()
     merging, scans = choice.merging, choice.engine is Engine.SCAN
@@ -162,6 +166,10 @@ def _flat(plan: MatchPlan, compiled: bool, choice: EngineChoice) -> Program:
 
 
 def _general(plan: MatchPlan, compiled: bool, uncounted: frozenset[str]) -> Program:
+    """The program of a plan that walks a table of states.
+
+    `uncounted`: types of events that are results of other queries, which contiguity does not count.
+    """
     automaton = general.build(plan, uncounted)
     names = Names()
     made = GeneralSource(TableText(automaton, names))

@@ -115,7 +115,7 @@ class QueryRuns(Runs):
 
     @property
     def found(self) -> Ints:
-        """int64 [FOUND_ROWS, n]: see `layout`; those of one call of `advance` in the order of results."""
+        """int64 [FOUND_ROWS, n]: see `kernel_layout`; those of one call of `advance` in the order of results."""
         self.source.list_found()
         return self.matches.found
 
@@ -191,6 +191,10 @@ class QueryRuns(Runs):
     # ---------------------------------------------------------------- blocks
 
     def begin_block(self, now: int) -> None:
+        """Forget the last block's matches, the events that no window holds at `now`, and the keys without events.
+
+        Events stay longer if matches that wait, a NOT that looks back, or results still to come may need them.
+        """
         self.forget_matches()
         if self.watch is not None:
             self.watch.begin_block(self.pools[0], self.clock, now)
@@ -262,6 +266,7 @@ class QueryRuns(Runs):
         return parts and own.merging == its.merging and places[0] == places[1] and tables
 
     def save(self) -> dict[str, Any]:
+        """Everything that decides further results, as copies. Arrays of a part are named after it ("nodes.row")."""
         tail, head = int(self.counters[NODE_TAIL]), int(self.counters[NODE])
         arrays: dict[str, Any] = {
             "counters": self.counters.copy(),
@@ -280,6 +285,7 @@ class QueryRuns(Runs):
         return arrays | {f"{part}.{name}": array for part, held in parts.items() for name, array in held.items()}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Restore the state of `save`. The list of matches becomes empty, and earlier transitions are not reported."""
         self.counters = np.array(arrays["counters"], np.int64)
         self.counters[FOUND] = 0
         self.ordinal, self.clock, self.swept = (int(value) for value in np.asarray(arrays["progress"], np.int64))

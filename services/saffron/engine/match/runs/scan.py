@@ -76,6 +76,10 @@ class Scanning(Source):
     def _scan(
         self, part: Range, instants: Ints, keys: tuple[Any, ...], masks: Ints, ordinals: Ints, until: Ints
     ) -> None:
+        """Run the kernel over a part, keep the events that runs have bound, and complete the list of matches.
+
+        `keys`: as `_keys_of` gives them. After an array has grown the kernel is called again, and goes on.
+        """
         runs, store = self.runs, self.runs.store
         start = int(runs.counters[FOUND])
         runs.counters[AT] = 0

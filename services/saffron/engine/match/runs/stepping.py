@@ -27,6 +27,10 @@ class Stepping(Source):
         give(self.runs, part, opened, self._step)
 
     def _step(self, numbers: Ints, slots: Ints, masks: Ints, ordinals: Ints) -> None:
+        """Give stored events to the kernel, and complete the list of matches. `numbers`: of rows.
+
+        After an array has grown the kernel is called again, and goes on.
+        """
         runs = self.runs
         start = int(runs.counters[FOUND])
         runs.counters[AT] = 0
@@ -40,6 +44,10 @@ class Stepping(Source):
         runs.matches.complete(start)
 
     def _arguments(self, numbers: Ints, slots: Ints, masks: Ints, ordinals: Ints) -> Iterator[Any]:
+        """The arguments of the kernel after `at` and `stop`. Growing replaces arrays, so each call needs them anew.
+
+        The counters ROW_MASK and ROW_TAIL are set.
+        """
         runs, store, program = self.runs, self.runs.store, self.runs.program
         runs.counters[ROW_MASK], runs.counters[ROW_TAIL] = store.rows.mask, store.rows.tail
         columns = store.rows.columns

@@ -72,6 +72,7 @@ class FlatTransitions(RunsPart):
         self._told = self._totals()
 
     def _totals(self) -> dict[str, int]:
+        """All counts since the query began: transitions by "FROM>TO", "events", and "lived" in the window's clock."""
         runs = self.runs
         counters = runs.counters
         began = int(counters[BEGAN])

@@ -58,6 +58,10 @@ def candidates(runs: QueryRuns) -> Candidates:
 
 
 def _of_pool(runs: QueryRuns, number: int, pool: Pool) -> tuple[Ints, ...]:
+    """The partial matches of pool `number`: pool, lane, state, first row, rank, left and last row, int64 [n] each.
+
+    The last row is known modulo 2^32. It is ANY_LAST for merged runs, and for all runs in later states.
+    """
     lanes = runs.alive(number)
     count, start = len(lanes), pool.ints[START, lanes]
     rank = _ranks(runs.rows.columns[SLOT][start & runs.rows.mask].astype(np.int64))

@@ -191,6 +191,10 @@ def beside(shape, work, level, target, place, at, low, high, top, more):
 
 @apart(boolean, int64, int64, int64, int64, int64, int64, boolean)
 def _table_beside(shape, work, level, target, place, begin, end, top, more):
+    """`beside` where the new level is a table. `begin`, `end`: the first and last instant that the event can have.
+
+    A closure that begins gets the rows of the table; one that goes on (`more`) keeps its rows.
+    """
     levels, values = work.levels, work.values
     lo, hi, law = work.lo[place], work.hi[place], work.law[place]
     n = hi - lo + 1

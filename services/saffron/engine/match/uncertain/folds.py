@@ -48,6 +48,7 @@ def avg_of(column, whole, path, first, end, mask):
 
 @inline
 def stddev_of(column, whole, path, first, end, mask):
+    """The sample standard deviation, by Welford's method; null (NaN) below two values."""
     number = mean = spread = 0.0
     for level in range(first, end):
         x = number_at(column, whole, path[level] & mask)

@@ -54,7 +54,10 @@ def fits(shape, work, base, target, row, more):
 
 @inline
 def report(shape, work, frame):
-    """The path up to the single events behind the frame is a match."""
+    """Add a match with its window and its confidence: the path up to level `frame`, and the single events that follow.
+
+    The arrays must have room for it.
+    """
     counters, levels = work.counters, work.levels
     end = levels[END, frame]
     match, at = counters[MATCHES], counters[PICKED]

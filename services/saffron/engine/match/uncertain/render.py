@@ -48,6 +48,7 @@ class LikelyMatches(Written):
         return counts, self._picked[np.arange(ends[-1]) + np.repeat(self._stops[chosen] - ends, sizes)]
 
     def _times(self, pieces: Pieces, used: Ints) -> Ints:
+        """[n, 5] the pieces of each event's time: lo alone if it is exact, else lo and hi in brackets."""
         columns = self._runs.rows.columns
         lo, hi = columns[TS][used], columns[LATEST][used]
         exact = lo == hi

@@ -68,6 +68,7 @@ class UncertainRuns(Runs):
         self._run(np.zeros(0, np.int64))  # compiles the search now, where a service expects it
 
     def _shape(self) -> tuple[Shape, Mapping[str, int]]:
+        """The query as the search reads it, and the number of the distribution of each type with imprecise times."""
         plan, times, joins = self.plan, self.schema.times, self.program.joins
         numbers, begins, sums = law_table(times.values())
         shape = Shape(
@@ -88,6 +89,10 @@ class UncertainRuns(Runs):
         return shape, dict(zip(times, numbers, strict=True))
 
     def _fresh(self) -> Work:
+        """The state of a search without events, with lists as wide as rows and keys are now.
+
+        `lo`, `hi`, `mask`, `law` and `slot` are empty: `_run` sets them to columns of the rows.
+        """
         components, joins = len(self.plan.components), len(self.program.joins.by)
         empty = np.zeros(0, np.int64)
         return Work(
@@ -227,6 +232,10 @@ class UncertainRuns(Runs):
         self.work = work
 
     def _run(self, numbers: Ints) -> None:
+        """Search for the matches that the new rows `numbers` complete; `work` then holds them, behind earlier ones.
+
+        Where an array is too small, the search stops; it goes on once the array has grown.
+        """
         columns: dict[str, Any] = self.rows.columns
         self.work = self.work._replace(
             lo=columns[TS], hi=columns[LATEST], mask=columns[BITS], law=columns[LAW], slot=columns[SLOT]
@@ -243,6 +252,7 @@ class UncertainRuns(Runs):
                 status = self.program.search(shape, numbers, work, self.store.constants, self.strings.ranks(), *read)
 
     def _grow(self, status: int) -> None:
+        """Double the arrays for which the search stopped. `status` -1: the search has not begun, and none grows."""
         work = self.work
         if status == GROW_LEVELS:
             self.work = work._replace(levels=_doubled(work.levels, 1), weights=_doubled(work.weights, 1))
@@ -267,6 +277,7 @@ class UncertainRuns(Runs):
         }
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Restore the state of `save`. Matches are forgotten, and hashes are computed anew with the next events."""
         self.store.restore(arrays)
         links = np.full((len(self.plan.components), self.rows.capacity), -1, np.int64)
         links[:, np.arange(self.rows.tail, self.rows.head) & self.rows.mask] = arrays["links"]

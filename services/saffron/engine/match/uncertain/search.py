@@ -3,7 +3,7 @@
 The path has the match's events in the pattern's order. A *frame* is the level of a closure's event, or 0. The single
 events behind the closure, up to the next closure, are the levels above it, so that a frame's confidence is that of a
 match whose last closure it is. All state is in `Work`. So a search stops where an array is too small or a condition is
-asked (`source` has the loop with the query's conditions), and resumes there.
+asked (`search_source` has the loop with the query's conditions), and resumes there.
 """
 # mypy: disable-error-code="no-untyped-def,untyped-decorator"
 

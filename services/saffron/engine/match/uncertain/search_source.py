@@ -150,6 +150,7 @@ class _PathReader:
         return Term(text if leaf.kind is Kind.FLOAT else f"np.int64({text})", leaf.kind, nullable)
 
     def aggregate(self, leaf: Aggregate) -> Term:
+        """The term of an aggregate: a length for count(b[]), a value of one event for first and last, or a fold."""
         if leaf.name is None or leaf.kind is None:
             return Term(f"({self._end(leaf)} - first[{leaf.component}])", Kind.INT, False)
         if leaf.function in ("first", "last"):

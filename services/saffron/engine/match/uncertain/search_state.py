@@ -81,7 +81,7 @@ class Work(NamedTuple):
     counters: Ints  # [COUNTERS]
     lo: Ints  # [P]
     hi: Ints  # [P]
-    mask: Ints  # [P] bits of the components that an event fits (`layout.begin_bit`, `take_bit`)
+    mask: Ints  # [P] bits of the components that an event fits (`kernel_layout.begin_bit`, `take_bit`)
     law: Ints  # [P] number of its distribution
     slot: Ints  # [P] of its key
     used: NDArray[np.int8]  # [P] whether it is on the path

@@ -148,6 +148,10 @@ def _by_key(learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
 def _by_forest(
     forest: Forest | None, learned: Learned, half: Half, vectors: Mapping[int, tuple[int, ...]]
 ) -> dict[int, float] | None:
+    """Utilities of all keys of `half` by a tree or forest; None without one.
+
+    A key without a known vector has the overall mean of `learned`.
+    """
     if forest is None:
         return None
     keys = _keys_of(half)

@@ -116,6 +116,11 @@ def _frequency_edges(growth: float, pane: Pane, sample: int) -> Iterator[int]:
 
 
 def _attributes(asked: Asked, schema: Schema, sample: Columns, quantiles: int) -> Iterator[Binned]:
+    """The numbers and truth values that conditions read, with their edges, at most MOST_ATTRIBUTES.
+
+    `quantiles`: how many of the sample become edges where a condition reads a number without a constant. Of more than
+    MOST_BINS - 1 edges the lowest stay.
+    """
     names = dict.fromkeys((*asked.cuts, *asked.free))
     number = 0
     for name in names:

@@ -144,6 +144,10 @@ def _body(number: Number) -> Any:
 
 
 def _number(body: Any, depth: int = 0) -> Number:
+    """The number whose `_body` this is. ConditionError: it is none, or is nested deeper than MOST_PARTS.
+
+    `depth`: of the operators around it.
+    """
     if depth > MOST_PARTS:
         raise ConditionError(f"a condition has {MOST_PARTS} parts at most")
     if isinstance(body, str):

@@ -49,6 +49,10 @@ class KindCodes:
         return found
 
     def _numbers(self, index: int, column: Column) -> NDArray[np.int32]:
+        """int32 [n]: places of numbers by value; null, and numbers in no combination, have the last place.
+
+        FeatureError: the column has no numbers.
+        """
         if not column.kind.is_number:
             raise FeatureError(
                 f"column {self._columns[index]!r} is {column.kind.value}, and kinds are strings or numbers"

@@ -129,6 +129,7 @@ class FeatureSpec:
         )
 
     def _checks(self) -> list[tuple[bool, str]]:
+        """The rules on the fields: if each holds, and the error where it does not."""
         edges = self.frequency_edges
         return [
             (bool(self.kinds), "no column says what kind an event is"),

@@ -182,6 +182,11 @@ def _read(content: Mapping[str, Any], version: Version) -> Model:
 
 
 def _read_transitions(content: Mapping[str, Any], version: Version) -> TransitionModel:
+    """The transition model in a record's content, with all shapes and ranges checked.
+
+    KeyError, TypeError or ValueError: a field is missing or wrong. "lift", "seen" and "trials" may be missing, as
+    records of older versions lack them.
+    """
     tables = content["model"]
     states = int(tables["states"])
     model = TransitionModel(

@@ -72,6 +72,7 @@ def latency_message(
 
 
 def _message(row: Mapping[str, Any], stream: str, partition: int) -> dict[str, Any]:
+    """The message of a query's version, with sums of 0, before its rows are added. `row`: any of them."""
     window = row["window"]
     return {
         "query": str(row["query"]),

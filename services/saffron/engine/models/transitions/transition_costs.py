@@ -80,6 +80,10 @@ class TransitionCosts:
         return dict.fromkeys(counted, mean) | (self._fitted(cells, mean) if cells else {})
 
     def _fitted(self, cells: Sequence[Cell], mean: float) -> dict[Cell, float]:
+        """Nanoseconds of one transition, by the least squares of `fit`. `mean`: ns of one over all transitions.
+
+        `cells`: at least one, each with a product of its own that is not 0.
+        """
         from scipy.optimize import nnls
 
         length = np.sqrt([float(self._product(cell, cell)) for cell in cells])

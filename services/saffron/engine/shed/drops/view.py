@@ -58,7 +58,10 @@ class View:
         return self.traits[model.query].misfit(model)
 
     def apply(self, control: Control) -> None:
-        """Put one control in force; kinds that concern others change nothing."""
+        """Put one control in force: a query, a model, a schema, or a checkpoint, which replaces the state.
+
+        Other kinds change nothing.
+        """
         if control.kind == "query":
             self._query(control.body, control.position)
         elif control.kind == "model":
@@ -75,6 +78,7 @@ class View:
         return replace(self.traits[query], partial=False) if imprecise else self.traits[query]
 
     def _query(self, body: Mapping[str, Any], position: int) -> None:
+        """Put a change of a query in force, at a position. A failed query stays paused until it is added again."""
         name, operation = str(body["name"]), body["op"]
         self.changed[name] = int(body["version"])
         self.reached[name] = position

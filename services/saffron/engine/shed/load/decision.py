@@ -152,6 +152,11 @@ class Decider:
         return max(bound - buffer - waited, span * left)
 
     def _keep(self, at: Situation, speed: Speed, share: float, budget: float, *, events: bool) -> int | None:
+        """The number of droppable partial matches that may stay, so that the remaining events fit the budget (ms).
+
+        `share`: of the block's events that go. None: all may stay, also where events can save all of it and partial
+        matches save too little (`_WORTHWHILE`).
+        """
         staying, each = at.events * (1 - share), speed.processing(at.met)
         if staying * each <= budget + _NOTHING_MS:
             return None

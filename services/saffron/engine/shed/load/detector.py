@@ -76,6 +76,10 @@ class Detector:
     def _measured(
         self, service: str, load: Mapping[str, Any], position: int, milliseconds: float, events: int
     ) -> Mapping[str, float]:
+        """Give a reader's report to its pace and its forecast. The result: the events that each query saw, where known.
+
+        `position`: all events before it are done. `events`: since the last report, done in `milliseconds`.
+        """
         pace = self._paces.setdefault(service, Pace())
         alive = self.alive_of(service)
         corrects = self.model is not None and self.model.processing is not None

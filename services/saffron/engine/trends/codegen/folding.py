@@ -86,6 +86,10 @@ class Folder:
         return node.value if isinstance(node, ast.Constant) else UNKNOWN
 
     def _fold(self, node: ast.expr) -> ast.expr:
+        """The expression with all known parts worked out; other kinds of expression stay as they are.
+
+        An array of a structure becomes a name, and is noted among the arguments that the function needs (`_handed`).
+        """
         match node:
             case ast.Name(id=name):
                 return self._name(node, name)
@@ -122,6 +126,10 @@ class Folder:
         return node
 
     def _name(self, node: ast.expr, name: str) -> ast.expr:
+        """The literal, array or constant that a name is known to be, else a name.
+
+        An argument of an earlier pass (`_wanted`) stays an argument.
+        """
         if name in self._literals:
             return ast.Constant(self._literals[name])
         if name in self._arrays:
@@ -136,6 +144,11 @@ class Folder:
         return node
 
     def _item(self, base: ast.expr, index: ast.expr, context: ast.expr_context) -> ast.expr:
+        """An element of an array; both parts are folded already.
+
+        The index of an array of the wiring must be a literal, as its elements are known. The size of an array becomes a
+        literal where it is known.
+        """
         wired = attribute_of(base, "wiring")
         if wired is not None:
             place = ast.literal_eval(index)
@@ -171,6 +184,11 @@ class Folder:
         return rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
 
     def _call(self, node: ast.Call) -> ast.expr:
+        """The call with its arguments folded.
+
+        A call of one of our functions becomes one of its version for the literals among them, or its result. `len`
+        becomes the size of the array, where that is known.
+        """
         assert not node.keywords
         if isinstance(node.func, ast.Name) and node.func.id in self._functions:
             return self._own(node.func.id, node.args)

@@ -121,6 +121,7 @@ class _Body(Folder):
         return result
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        """The statements that are left of one: none where it has no effect, several where a loop is unrolled."""
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 return []
@@ -145,6 +146,10 @@ class _Body(Folder):
         return [node]
 
     def _assign(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        """The assignment of a folded value; no statement where the name is bound once and the value is known.
+
+        The value, array or structure is then noted, and stands in place of the name from here on.
+        """
         if isinstance(target, ast.Name) and target.id in self._once:
             if isinstance(value, ast.Constant):
                 self._literals[target.id] = value.value
@@ -188,6 +193,11 @@ class _Body(Folder):
         return [ast.If(test, then, other)]
 
     def _for(self, target: ast.Name, called: ast.Call, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements of a loop over `range` or `between`.
+
+        The loop is unrolled if its bounds are literals, its rounds are few (`Known.unrolled`), and nothing leaves it
+        early.
+        """
         bounds = [self._fold(argument) for argument in called.args]
         if isinstance(called.func, ast.Name) and called.func.id == "between":
             return self._between(target.id, bounds, body)

@@ -66,6 +66,10 @@ def truth(expr: Expr, codes: Codes, reader: Reader) -> str:
 
 
 def _comparison(expr: Binary, codes: Codes, reader: Reader) -> str:
+    """The text of a comparison; "False" between kinds, with null, and for an order of truth values.
+
+    Strings are ordered by their ranks.
+    """
     left_kind, right_kind = kind(expr.left), kind(expr.right)
     if left_kind is None or left_kind is not right_kind:
         return "False"

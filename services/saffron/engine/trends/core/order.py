@@ -101,6 +101,11 @@ def _between(codes: Floats, at: NDArray[np.intp]) -> Floats:
 
 
 def _recode(before: Floats, after: Floats) -> Recode:
+    """A function that replaces codes `before` in an array by those of the same places in `after`.
+
+    A code keeps its sign. A value that is no code, such as NaN or infinity, stays.
+    """
+
     def recode(codes: Floats) -> Floats:
         at = np.minimum(np.searchsorted(before, np.abs(codes)), max(len(before) - 1, 0))
         found = codes.copy()

@@ -64,6 +64,7 @@ def _machine() -> ModuleType:
 
 @cache
 def _machine_source() -> KernelSource:
+    """The source of the index as machine code. Functions with a signature are separate parts, others are inlined."""
     lines = ["from typing import Any"]
     signatures = _signatures()
     for part in (numbers, *_PARTS):

@@ -158,6 +158,11 @@ class SharedGraphs:
                     self._fold(candidates, block, begin)
 
     def _fold(self, candidates: Sequence[SharedGraph], block: Block, begin: int) -> None:
+        """Put the readers of alike graphs into as few graphs as possible; `begin`: the row of the next event.
+
+        An empty graph joins empty ones; a graph with events joins those with the same open windows. The events to come
+        must be the same for all readers of a graph.
+        """
         hosts: dict[object, list[SharedGraph]] = {}
         point = _point(block, begin, events=candidates[0].plan.window.events)
         for graph in candidates:

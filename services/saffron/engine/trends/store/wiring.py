@@ -73,6 +73,7 @@ def sizes_of(graphs: Graphs, measures: Measures, stored: int) -> Sizes:
 
 
 def _params(graphs: Graphs, measures: Measures, stored: int) -> Ints:
+    """int64 [PARAMS_SIZE]: the constants of a query. `stored`: the number of attributes kept with a vertex."""
     plan, window = graphs.plan, graphs.plan.window
     params = np.zeros(layout.PARAMS_SIZE, dtype=np.int64)
     params[layout.SIZE] = window.size
@@ -97,6 +98,10 @@ def _params(graphs: Graphs, measures: Measures, stored: int) -> Ints:
 
 
 def _states(graphs: Graphs, targets: list[int]) -> Ints:
+    """int64 [S, STATE_SIZE]: the states, without their totals, which `_feeds` adds.
+
+    `targets`: the state that each transition enters, in the order of the transitions' rows.
+    """
     states = np.full((len(graphs.places), layout.STATE_SIZE), -1, dtype=np.int64)
     for s, place in enumerate(graphs.places):
         final = graphs.final_of(s)
@@ -128,6 +133,7 @@ def _feeds(graphs: Graphs, states: Ints) -> list[int]:
 
 
 def _transitions(graphs: Graphs, order: list[int]) -> Ints:
+    """int64 [T, TRANSITION_SIZE]: the transitions, a row for each step number in `order`."""
     transitions = np.zeros((len(order), layout.TRANSITION_SIZE), dtype=np.int64)
     for row, t in enumerate(order):
         step, total = graphs.steps[t], graphs.total_of(t)
@@ -150,6 +156,7 @@ def _transitions(graphs: Graphs, order: list[int]) -> Ints:
 
 
 def _trees(graphs: Graphs) -> Ints:
+    """int64 [trees, TREE_SIZE]: the ordered trees. Their roots stand in the row of a key, behind its lists."""
     rows = np.zeros((len(graphs.trees), layout.TREE_SIZE), dtype=np.int64)
     first = 1 + len(graphs.plan.key) + layout.AFTER_LISTS + layout.LIST_SIZE * len(graphs.lists)
     for number, (row, (t, asked)) in enumerate(zip(rows, graphs.trees.items(), strict=True)):
@@ -163,6 +170,7 @@ def _trees(graphs: Graphs) -> Ints:
 
 
 def _measures(measures: Measures, attributes: Sequence[tuple[str, Kind]]) -> Ints:
+    """int64 [A + B, 3]: function, row of the attribute, row of its mantissas; -1 for none."""
     rows = np.full((len(measures.all), 3), -1, dtype=np.int64)
     summed = [name for name, _ in measures.summed]
     for row, measure in zip(rows, measures.all, strict=True):

@@ -52,6 +52,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _arithmetic(operator: str, a: Any, b: Any) -> Any:
+    """The result of + - * / % on two values; None for null, for what is no number, and for a division by 0.
+
+    A remainder has the sign of the dividend. One of decimals is None where its quotient has too many digits.
+    """
     if not _is_number(a) or not _is_number(b) or (operator in "/%" and b == 0):
         return None
     if operator == "+":
@@ -71,6 +75,7 @@ def _arithmetic(operator: str, a: Any, b: Any) -> Any:
 
 
 def _compared(operator: str, a: Any, b: Any) -> bool:
+    """True if a comparison holds. It is false for null, between kinds, and for an order of truth values."""
     if a is None or b is None or _is_number(a) is not _is_number(b) or isinstance(a, bool) is not isinstance(b, bool):
         return False
     if operator == "=":

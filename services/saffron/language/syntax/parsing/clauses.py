@@ -241,6 +241,7 @@ def _alias(cursor: Cursor) -> str:
 
 
 def parse_output(cursor: Cursor) -> Output:
+    """The mode of OUTPUT, and if WITH TIMEOUTS follows. QueryError: another word stands there."""
     token = cursor.token
     mode = cursor.accept_word(*(name.lower() for name in MODES))
     if mode is None:

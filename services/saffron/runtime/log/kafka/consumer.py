@@ -69,6 +69,11 @@ class KafkaConsumer:
     # ------------------------------------------------------------ membership
 
     def subscribe(self, topics: Sequence[str], on_assign: Callback, on_revoke: Callback, on_lost: Callback) -> None:
+        """Joins the group. librdkafka is given no partition until the first poll after a seek.
+
+        After `abandon` the callbacks for partitions that go are not called.
+        """
+
         def assigned(consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
             consumer.assign([])
             self._set_assignment({TopicPartition(one.topic, one.partition) for one in partitions})
@@ -110,6 +115,10 @@ class KafkaConsumer:
     def poll_raw(
         self, max_records: int, timeout: float, *, fill: bool = False
     ) -> list[tuple[TopicPartition, RawBatch]]:
+        """Polls a few hundred messages at a time, and joins their columns by partition at the end.
+
+        A new assignment drops what was polled before it.
+        """
         from saffron.engine.events.raw import joined
 
         found: dict[TopicPartition, list[RawBatch]] = {}
@@ -279,6 +288,10 @@ class KafkaConsumer:
         return messages
 
     def _is_record(self, message: ck.Message) -> bool:
+        """True for a record. Else notes what the message says: end, missing right, or offset out of range.
+
+        LogError: an error that does not pass by itself.
+        """
         error, where = message.error(), TopicPartition(message.topic(), message.partition())
         if error is None:
             self._ends.pop(where, None)

@@ -45,6 +45,7 @@ class KafkaLog:
     def consumer(
         self, group: str, *, committed_only: bool, client_id: str = "", patient: bool = False, lazy: bool = False
     ) -> KafkaConsumer:
+        """Makes a consumer on librdkafka that is closed with this log, and whose waits count in `waiting`."""
         require_group(group)
         made = KafkaConsumer(
             librdkafka_settings.consumer(
@@ -63,6 +64,10 @@ class KafkaLog:
         return made
 
     def create_topics(self, specs: Sequence[TopicSpec]) -> list[str]:
+        """Creates missing topics, and returns their names once their leaders serve them.
+
+        A topic that another process creates meanwhile is no error. UnavailableError: they do not appear in time.
+        """
         have = self._topics()
         for spec in specs:
             if (count := have.get(spec.name, spec.partitions)) < spec.partitions:
@@ -94,6 +99,7 @@ class KafkaLog:
         return found[topic] if topic in found else self._topics(topic).get(topic)
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
+        """Asks the admin client for each topic. A broker before Kafka 2.8 gives the id ""."""
         found = {}
         answers = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
         for name, answer in answers.items():
@@ -109,6 +115,10 @@ class KafkaLog:
         return found
 
     def writable(self, topic: str) -> bool:
+        """Asks the broker for our rights; True where it names none, as without authorisation.
+
+        False also where the topic does not exist, or may not be seen.
+        """
         answer = self._client().describe_topics(
             TopicCollection([topic]), include_authorized_operations=True, request_timeout=_TIMEOUT
         )[topic]
@@ -124,6 +134,10 @@ class KafkaLog:
         return end_offsets(self._client(), partitions, _TIMEOUT, stable=True)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
+        """Adds the missing partitions, and waits until their leaders serve them.
+
+        Another process that adds them first is no error. UnavailableError: they do not appear in time.
+        """
         before = self.partitions(topic) or 0
         if before >= partitions:
             return

@@ -71,6 +71,10 @@ class KafkaProducer:
         headers: Sequence[tuple[str, bytes]] = (),
         timestamp: int | None = None,
     ) -> None:
+        """Queues one record at librdkafka, and now and then serves its delivery callbacks.
+
+        LogError: an earlier record was not delivered, or librdkafka takes none.
+        """
         self._check()
         extra: dict[str, Any] = {}
         if headers:
@@ -91,6 +95,10 @@ class KafkaProducer:
             self._producer.poll(0)
 
     def send_many(self, topic: str, messages: list[dict[str, Any]], partition: int | None = None) -> None:
+        """Queues the records by librdkafka's batch call, and again those for which the queue had no room.
+
+        LogError: a record was refused or not delivered. The dicts are changed by librdkafka.
+        """
         rest = messages
         while rest:
             self._check()

@@ -61,6 +61,10 @@ def java_settings(security: Security) -> Mapping[str, str]:
 
 
 def _tls(security: Security) -> Iterator[tuple[str, str]]:
+    """Java's settings of encryption; none without encryption. A host check of `none` becomes an empty value.
+
+    Java gets the file of the authority by its path, but certificate and key as PEM text.
+    """
     if not security.encrypted:
         return
     if security.ca:

@@ -78,6 +78,7 @@ class Writer:
         return self._truth(self.term(expr))
 
     def term(self, expr: Expr) -> Term:
+        """The expression as text of its value. ValueError for aggregates over trends, which no match has."""
         match expr:
             case Const():
                 return self._constant(expr)
@@ -104,6 +105,10 @@ class Writer:
                 raise ValueError(message)
 
     def _constant(self, expr: Const) -> Term:
+        """The term of a literal. Numbers and strings get a place in the array of constants; null and booleans get none.
+
+        An integer beyond int64 becomes a float64.
+        """
         value = expr.value
         if value is None:
             return Term("math.nan", None)
@@ -130,6 +135,7 @@ class Writer:
         return "math.nan"
 
     def _binary(self, expr: Binary) -> Term:
+        """The term of an operation on two operands. A remainder of eight lanes sets `narrow`."""
         left, right = self.term(expr.left), self.term(expr.right)
         if expr.operator in ("and", "or"):
             sign = "&" if expr.operator == "and" else "|"
@@ -146,6 +152,10 @@ class Writer:
         return Term(f"({a} {expr.operator} {b})", Kind.FLOAT, wide=wide)
 
     def _comparison(self, operator: str, left: Term, right: Term) -> str:
+        """The text of a comparison. It is false where a side is null, and "False" where the kinds cannot be compared.
+
+        The order of strings is that of their ranks; comparing ranks for eight lanes sets `narrow`.
+        """
         if left.kind is None or right.kind is None:
             return "False"
         if left.kind.is_number and right.kind.is_number:
@@ -181,6 +191,7 @@ class Writer:
         return Term(f"(1 if {term.text} else 0)", Kind.BOOL, False) if term.truth else term
 
     def _call(self, expr: Call) -> Term:
+        """The term of a function's value. An argument of eight lanes sets `narrow`, except for NEAREST."""
         if expr.function in CHOICES:
             return self._choice(expr)
         terms = [self.term(argument) for argument in expr.arguments]

@@ -148,7 +148,11 @@ class AbsentSource:
     # ---- before the first event
 
     def leading(self) -> None:
-        """`lead` becomes the first row of the latest thing before run y's first event, as far back as its windows."""
+        """Write the code that sets `lead`: first row of the latest sequence of a leading NOT of run y, or -1.
+
+        It looks back from row LED, as far as the run's windows, or the NOT's own time. If one is found, and
+        `text.alone` is set, `ok` becomes False.
+        """
         out = self.text.out
         out("lead = -1")
         if not self.text.automaton.leading:

@@ -26,7 +26,10 @@ class EndingSource:
         self._absent = absent
 
     def ending(self) -> None:
-        """Write the code by which lane y is a match if the conditions at the end hold."""
+        """Write the code that tests a complete lane y: the conditions at its end, its postponed and its leading NOTs.
+
+        If they hold, its match is found; or a run waits, if a trailing NOT may still undo it.
+        """
         out = self.text.out
         out(f"ok = {self.text.carried(REFUSED, 'y')} == 0" if self.text.automaton.plan.timeouts else "ok = True")
         for number, ending in enumerate(self.text.automaton.table.endings):
@@ -118,7 +121,11 @@ class EndingSource:
             self.text.out(f"due = max(due, {over})")
 
     def _waiter(self, number: int, end: str, low: str, serial: str) -> None:
-        """Write the code that makes a run that waits for the end of a window, or for `due` if it comes first."""
+        """Write the code that makes a run that waits in one window: until `due` if each of its NOTs has a time, else
+        until the window's end. A NOT with a time that ends behind the window cannot hold: no run is made.
+
+        `number`: index in `automaton.trailing`. `end`, `low`, `serial`: code for the window's end, start and number.
+        """
         out, timed = self.text.out, self._timed(number)
         if not timed:
             self._wait_until(number, end, low, serial)
@@ -130,6 +137,10 @@ class EndingSource:
                 out(f"{self.text.carried(UNTIL, 'd')} = {end}")
 
     def _wait_until(self, number: int, deadline: str, low: str, serial: str) -> None:
+        """Write the code that makes waiting run d out of lane y. `deadline`: code for the last instant of its wait.
+
+        `number`, `low`, `serial`: as in `_waiter`.
+        """
         out = self.text.out
         out("made += 1")
         out("if watch:")

@@ -39,6 +39,10 @@ class LaneReader:
         return f"{lane_array(self.state, feature)}[{self.lane}]"
 
     def attribute(self, leaf: Attribute) -> Term:
+        """The term of an attribute: of the row of a negated component, of the event at hand, or as the lane holds it.
+
+        The lane has not taken the event at hand yet: that may be the first or n-th event of its component.
+        """
         nullable = leaf.name not in ("ts", "type")
         if self.rows and leaf.component in self.rows:
             column = f"c{self.names.attribute(leaf.name, leaf.kind)}[{self.rows[leaf.component]}]"
@@ -67,6 +71,10 @@ class LaneReader:
         return f"x{self.names.attribute(leaf.name, leaf.kind)}"
 
     def aggregate(self, leaf: Aggregate) -> Term:
+        """The term of an aggregate by the lane's features; a user's aggregate is null without values, or if infinite.
+
+        BEFORE leaves out the last event of a component other than `taken`. THROUGH adds the event at hand to `taken`.
+        """
         before = leaf.scope is Scope.BEFORE and leaf.component != self.taken  # the current event is in the list
         through = leaf.scope is Scope.THROUGH and leaf.component == self.taken  # it is not yet
         if leaf.name is None or leaf.kind is None:

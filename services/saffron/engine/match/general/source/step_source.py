@@ -86,6 +86,7 @@ class GeneralSource:
     # ---- around the runs
 
     def _prologue(self) -> None:
+        """Write the code before the first event: counters, windows and features as variables, and the loop's head."""
         out = self.text.out
         out("row_mask, node, matches = counters[ROW_MASK], counters[NODE], counters[FOUND]")
         out("ring = len(node_row) - 1")
@@ -197,6 +198,10 @@ class GeneralSource:
         return self.text.automaton.patient and (self.text.alone or not self.text.automaton.plan.timeouts)
 
     def _body(self) -> None:
+        """Write the last part of the loop: the event may begin a run; then the runs of its key get the event.
+
+        Runs of a patient automaton get only events for which they wait.
+        """
         out = self.text.out
         out("one = np.uintp(1)")
         out("lo = np.uintp(G0[slot, BASE] + G0[slot, BEGIN])")
@@ -223,7 +228,7 @@ class GeneralSource:
             with out.block():
                 out("q = b + np.uintp(lowest(some))")
                 out("some &= some - 1")
-                self._asked_one()
+                self._ask_one()
         out("length = G0[slot, LENGTH]")
         out("if left_out > 0:")
         with out.block():
@@ -242,15 +247,18 @@ class GeneralSource:
         out("z = lo")
         out("for q in range(lo, hi):")
         with out.block():
-            self._asked_one()
+            self._ask_one()
         out("length = G0[slot, LENGTH]")
         out("if z < hi:")
         out("    slide(F0, I0, H0, np.int64(hi), np.int64(z), np.int64(lo) + length - np.int64(hi))")
         out("    length -= np.int64(hi - z)")
         out("    G0[slot, LENGTH] = length")
 
-    def _asked_one(self) -> None:
-        """Write the code that gives the event to run q."""
+    def _ask_one(self) -> None:
+        """Write the body of the loop over runs: run q gets the event, goes on to its next state, or ends.
+
+        The code around it sets `q`, and `m` to the event's mask.
+        """
         out, patient = self.text.out, self.text.automaton.patient
         out(f"s = {self.text.carried(STATE)}")
         self._endings.waiting()
