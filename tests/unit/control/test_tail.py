@@ -70,7 +70,9 @@ def test_a_count_beyond_every_float_is_shown_by_its_digits_beside_other_results(
     count = "1" * digits
     producer = log.producer("trends-0")
     producer.begin()
-    producer.send("trends", 0, f'{{"detected_at":2,"query":"q","return":{{"COUNT(*)":{count},"n":7}},"exact":true}}'.encode())
+    producer.send(
+        "trends", 0, f'{{"detected_at":2,"query":"q","return":{{"COUNT(*)":{count},"n":7}},"exact":true}}'.encode()
+    )
     producer.commit()
     write(log, "matches", 0, range(1))
     found = Tail(log, "g").last(["matches", "trends"], 5)
