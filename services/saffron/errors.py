@@ -14,6 +14,7 @@
         ├── AbortableError    the open transaction must be aborted and the state reloaded
         ├── StreamError       one stream cannot go on: it waits, the others go on
         │   ├── RowsError         the schema of a query's rows is not registered yet
+        │   ├── SearchError       the place to go on from is still looked for
         │   ├── RemadeError       a topic was deleted and made anew: never read on at the old offset
         │   └── CutOffError       retention took what the stream is taken up from: it must begin anew
         ├── GapError          a block is missing from an internal topic: never skipped over
@@ -110,6 +111,10 @@ class StreamError(LogError):
 
 class RowsError(StreamError):
     """Rows of a query cannot be written, since their schema is not registered yet."""
+
+
+class SearchError(StreamError):
+    """A chain cannot go on yet: its last record is still looked for, in a topic that may be long."""
 
 
 class RemadeError(StreamError):

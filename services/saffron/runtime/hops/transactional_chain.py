@@ -17,10 +17,11 @@ from saffron.errors import LogError
 from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.hops.retry_state import RetryState
+from saffron.runtime.hops.search import Search
 from saffron.runtime.hops.transactions import Transactions
 from saffron.runtime.hops.when_written import Report
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
-from saffron.runtime.process.background import Background
+from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
 
 
@@ -28,7 +29,8 @@ from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
 class Holding:
     """The partition that a chain holds, and how.
 
-    `retry_ms`: wait after being fenced. `commit_executor`: runs commits. `report`: adds to counters.
+    `retry_ms`: wait after being fenced. `commit_executor`: runs commits. `report`: adds to counters. `search_executor`:
+    runs searches for last records, one at a time.
     """
 
     where: TopicPartition
@@ -36,6 +38,7 @@ class Holding:
     retry_ms: int
     commit_executor: Background
     report: Report
+    search_executor: Background = at_once
 
 
 class TransactionalChain(ABC):
@@ -53,6 +56,7 @@ class TransactionalChain(ABC):
         self._holding = holding
         self._retry = RetryState(where, holding.retry_ms, self._reset, self._blame)
         self._flow = Flow(consumer, where)
+        self._search: Search[Record | None] = Search(holding.search_executor)
         self._transactions = Transactions(
             log,
             consumer,
@@ -82,8 +86,8 @@ class TransactionalChain(ABC):
     def take(self, records: Sequence[Record]) -> None:
         """Accepts input records in order.
 
-        Records before the take-over are ignored, since they are read again after it. So are those fetched before its
-        seek.
+        Until the chain has taken over, all records are ignored: they are read again after its seek. From then on those
+        with an offset below `position` are.
         """
         if self._transactions.is_taken_over:
             self._queue.extend(record for record in records if record.offset >= self.position)

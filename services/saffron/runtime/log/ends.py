@@ -10,6 +10,7 @@ from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 _POLL_SECONDS = 0.05
 _FIRST_LOOK, _MOST = 64, 8_192
 _SILENT_POLLS = 200
+_OPEN_POLLS = 40
 
 
 def read_to_end(consumer: Consumer, starts: Mapping[TopicPartition, int], *, batch: int, polls: int) -> list[Record]:
@@ -29,16 +30,31 @@ def each_to_end(
             break
 
 
+def first_record(log: Log, group: str, place: TopicPartition) -> Record | None:
+    """The earliest record of a partition; None if it has none. UnavailableError: it cannot be read."""
+    consumer = log.consumer(group, committed_only=False, client_id="ends")
+    try:
+        low, high = consumer.watermarks(place)
+        return next(iter(_piece(consumer, place, low, low + 1)), None) if low < high else None
+    finally:
+        consumer.close()
+
+
 def newest_first(log: Log, group: str, place: TopicPartition) -> Generator[Record, None, None]:
     """The committed records of a partition, newest first, read from the end in growing pieces. To be closed.
 
-    UnavailableError: a transaction is open, whose end decides which records are the newest.
+    Transactions that are open now are waited for, since their end decides which records are the newest; later ones do
+    not count. UnavailableError: one stays open.
     """
     everything = log.consumer(group, committed_only=False, client_id="ends")
     committed = log.consumer(group, committed_only=True, client_id="ends")
     try:
         low, stop = everything.watermarks(place)
-        if committed.watermarks(place)[1] < stop:
+        for _ in range(_OPEN_POLLS):
+            if committed.watermarks(place)[1] >= stop:
+                break
+            committed.poll(1, _POLL_SECONDS)  # nothing is assigned: it waits
+        else:
             raise UnavailableError(f"a transaction is open in {place.topic}/{place.partition}: ask again")
         size = _FIRST_LOOK
         while stop > low:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -13,6 +14,11 @@ class Background(Protocol):
     """A function that runs work at some time. The future has its result or exception."""
 
     def __call__(self, work: Callable[[], T], /) -> Future[T]: ...
+
+
+def one_at_a_time(threads: ExitStack, given: Background | None) -> Background:
+    """An executor for long work, with one thread, which ends with `threads`; at once where an executor is `given`."""
+    return threads.enter_context(ThreadPoolExecutor(1, "long")).submit if given is None else at_once
 
 
 def at_once(work: Callable[[], T]) -> Future[T]:

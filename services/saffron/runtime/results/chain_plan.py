@@ -14,6 +14,7 @@ from saffron.engine.events.columns import Columns
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
 from saffron.engine.operators.results import Results
+from saffron.errors import UnavailableError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.hops.when_written import Report, unreported
@@ -25,6 +26,9 @@ from saffron.runtime.telemetry.metric_kinds import Counter
 from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
 
 _HISTORY_BATCH = 64
+_SILENT_POLLS = 10
+MOST_METADATA = 4_096
+"""Bytes that brokers store beside an offset, unless they are told otherwise."""
 _BUSY = 3
 """Factor between the duration of a commit and the least time for blocks after it, for a chain that is never idle."""
 
@@ -90,6 +94,7 @@ class ChainPlan:
     encode: Callable[[bytes], bytes] | None = None
     commit_executor: Background = at_once
     snapshot_executor: Background = at_once
+    search_executor: Background = at_once
     report: Report = unreported
     labels: tuple[str, str] = ("", "")
     results: Counter = COMPLEX_EVENTS
@@ -126,6 +131,10 @@ class Place:
         if self.failed:
             body["failed"] = failed_queries_record(self.failed)
         return Committed(self.offset, orjson.dumps(body).decode())
+
+    def fits(self, known: InputState) -> bool:
+        """True if brokers store the place beside an offset: one within a block has a number for each of its queries."""
+        return len(self.to_committed(known).metadata.encode()) <= MOST_METADATA
 
     @classmethod
     def from_committed(cls, committed: Committed) -> CommittedPlace | None:
@@ -234,15 +243,24 @@ def next_index(place: Place, results: Results) -> int:
 
 
 def blocks_until(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:
-    """The partition's blocks from the earliest one up to and including the one at offset `until`."""
+    """The partition's blocks from the earliest one up to and including the one at offset `until`.
+
+    UnavailableError: the broker gives no more of them.
+    """
     consumer = log.consumer(f"{plan.group}-history", committed_only=False, client_id="history")
     low, _ = consumer.watermarks(plan.where)
     reader = BlockReader(ReaderState(counter=0 if low == 0 else None))
     consumer.assign({plan.where: low})
-    position = low
+    position, silent = low, 0
     try:
         while position <= until:
-            for record in consumer.poll(_HISTORY_BATCH, 1.0):
+            records = consumer.poll(_HISTORY_BATCH, 1.0)
+            if not records and consumer.at_end(plan.where):
+                return  # what is at `until` is no record, but the mark of a transaction
+            silent = 0 if records else silent + 1
+            if silent > _SILENT_POLLS:
+                raise UnavailableError(f"{plan.where} cannot be read from offset {position} to {until}")
+            for record in records:
                 position = record.offset + 1
                 block = reader.accept(record) if record.offset <= until else None
                 if block is not None:

@@ -26,8 +26,8 @@ from saffron.engine.operators.results import Results
 from saffron.errors import SaffronError
 
 _LOG = logging.getLogger(__name__)
-_MOST_BYTES = 3_800
-"""Size limit for all entries. Brokers store at most 4,096 bytes beside an offset."""
+_MOST_BYTES = 3_400
+"""Size limit for all entries. Brokers store at most 4,096 bytes beside an offset, incidents of the input among them."""
 
 ReportFailure = Callable[[Failure], None]
 """A function called with a failure, to report it."""
@@ -136,8 +136,10 @@ def failed_queries_record(queries: Sequence[FailedQuery]) -> list[list[str | int
 
     SaffronError: too many fail at once for the queries to be the cause.
     """
-    record = [[one.name, one.version, one.offset, one.index, one.ended_at] for one in queries]
-    if sum(len(one.name.encode()) + 24 for one in queries) > _MOST_BYTES:
+    record: list[list[str | int | None]] = [
+        [one.name, one.version, one.offset, one.index, one.ended_at] for one in queries
+    ]
+    if len(orjson.dumps(record)) > _MOST_BYTES:
         first = queries[0].name
         raise SaffronError(
             f"{len(queries)} queries failed at once, {first} first: the log says with what. "

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import takewhile
 
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.ends import newest_first
@@ -50,18 +51,21 @@ def written_place(record: Record) -> WrittenPlace | None:
     return None
 
 
-def last_written(log: Log, group: str, outputs: Iterable[str], is_own: Callable[[Record], bool]) -> Record | None:
+def last_written(
+    log: Log, group: str, outputs: Iterable[str], is_own: Callable[[Record], bool], since: int
+) -> Record | None:
     """The newest record of the topics `outputs` that this chain has written, or None.
 
-    `is_own`: whether a record is the chain's. All partitions are read: a chain writes to others after partitions were
-    added, and in topics of PUBLISH by key. Records of version 0.1.0 name no place, and records of PUBLISH name none
-    unless they are the last of their transaction.
+    `is_own`: whether a record is the chain's. `since`: the time (ms) before which it has written none that matters. All
+    partitions are read: a chain writes to others after partitions were added, and in topics of PUBLISH by key.
+    Records of version 0.1.0 name no place, and records of PUBLISH name none unless they are the last of their
+    transaction.
     """
     places = [TopicPartition(topic, index) for topic in outputs for index in range(log.partitions(topic) or 0)]
     found = []
     for place in places:
         with closing(newest_first(log, group, place)) as records:
-            newest = next(filter(is_own, records), None)
+            newest = next(filter(is_own, takewhile(lambda record: record.timestamp >= since, records)), None)
         found += [newest] if newest is not None else []
     return max(found, key=_order, default=None)
 

@@ -39,7 +39,14 @@ class ResultChain(TransactionalChain):
         self, log: Log, consumer: Consumer, plan: ChainPlan, limits: Limits, clock: Callable[[], float]
     ) -> None:
         """`clock`: ms since 1970, for measuring only."""
-        holding = Holding(plan.where, plan.transactional_id, limits.retry_ms, plan.commit_executor, plan.report)
+        holding = Holding(
+            plan.where,
+            plan.transactional_id,
+            limits.retry_ms,
+            plan.commit_executor,
+            plan.report,
+            plan.search_executor,
+        )
         super().__init__(log, consumer, holding, clock)
         self._plan = plan
         self._limits = limits
@@ -120,7 +127,7 @@ class ResultChain(TransactionalChain):
         """
         plan = self._plan
         plan.published.forget()
-        start = find_start(self._log, self._consumer, plan, self._snapshots)
+        start = find_start(self._log, self._consumer, plan, self._snapshots, self._search)
         tracker = InputTracker(start.input)
         tracker.update(start.topic, 0, start.place.offset, now_ms)
         if start.lost:
@@ -271,6 +278,8 @@ class ResultChain(TransactionalChain):
             offset, index = self._pending.offset, self._pending.index
             counts = counts_by_query(self._pending.results, index)
             reached = Place(offset, index, observed_until, counts, failed_queries.to_commit(offset))
+            if not reached.fits(self.input.state):
+                return  # the transaction goes on to the end of the block
         if reached == self._place and not self._transactions.is_open:
             return
         self._begin()

@@ -60,7 +60,8 @@ class ResultWriter:
         """
         began = perf_counter_ns()
         start, results = pending.index, pending.results
-        stop = min(len(results), start + min(self._limits.results - self._sent, self._slice))
+        left = self._limits.results - self._sent  # none of a transaction that cannot end within the block
+        stop = min(len(results), start + (min(left, self._slice) if left > 0 else self._slice))
         detected = b',"detected_at":%d}' % now_ms
         names = [name.encode() for name in results.names]
         shared = (("ce_source", self._plan.source), *self._plan.headers, ("ce_time", _instant(now_ms)))
@@ -74,7 +75,7 @@ class ResultWriter:
         held: tuple[TopicPartition, bytes, bytes | None, Headers] | None = None
         rows = zip(queries, bodies, encodings, addresses, traces, strict=False)
         for index, (query, body, value, address, trace) in enumerate(rows, start):
-            if not body or results.names[query] in left_out:
+            if not body or value == b"" or results.names[query] in left_out:
                 excluded_rows.append(index)
                 continue
             size = len(body if value is None else value)
@@ -113,9 +114,9 @@ class ResultWriter:
         addresses: Sequence[Address | None],
         detected: bytes,
     ) -> Iterable[bytes | None]:
-        """The results from `start` on as rows and in the output format; None: JSON as it is.
+        """The results from `start` on as rows and in the output format; None: JSON as it is; empty: left out.
 
-        A query fails whose result cannot be encoded, or whose topic is refused. The slice has none of its results.
+        A query fails whose result cannot be encoded, or whose topic is refused: its results from there on are left out.
         """
         encode, published = self._plan.encode, self._plan.published
         if encode is None and not any(addresses):
@@ -124,6 +125,8 @@ class ResultWriter:
         failed = set[int]()
         queries = results.query[start : start + len(bodies)].tolist()
         for number, (query, body, address) in enumerate(zip(queries, bodies, addresses, strict=True)):
+            if query in failed:
+                encodings[number] = b""
             if not body or query in failed:
                 continue
             try:
@@ -136,6 +139,7 @@ class ResultWriter:
             except Exception as error:
                 results.fail(start + number, error)
                 failed.add(query)
+                encodings[number] = b""
         return encodings
 
     def _published(self, address: Address, query: bytes) -> tuple[TopicPartition, bytes | None]:

@@ -52,7 +52,7 @@ class Snapshots:
         self.skipped: list[str] = []
 
     def write(self, snapshot: Snapshot) -> None:
-        """Writes a snapshot and deletes all but the newest two."""
+        """Writes a snapshot, and deletes all but the newest two. Later positions are of a topic that is gone."""
         self._directory.mkdir(parents=True, exist_ok=True)
         final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
         temporary = final.with_suffix(f".{os.getpid()}.tmp")
@@ -60,7 +60,9 @@ class Snapshots:
         # checksum, and the one before it, or the log, is used.
         _write(temporary, snapshot)
         temporary.replace(final)
-        for old in self._files()[_KEEP:]:
+        files = self._files()
+        newest = files.index(final)
+        for old in (*files[:newest], *files[newest + _KEEP :]):
             old.unlink(missing_ok=True)
 
     def newest(self, limit: int, topic: str, *, known: bool = False) -> Snapshot | None:

@@ -16,10 +16,13 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 
 from saffron.errors import LogError, RemadeError, StreamError
 from saffron.runtime.hops.input_state import InputState
-from saffron.runtime.log import Committed, Consumer, Log
+from saffron.runtime.hops.search import Search
+from saffron.runtime.log import Committed, Consumer, Log, Record
+from saffron.runtime.log.ends import first_record
 from saffron.runtime.log.topic_watch import missing_shared_topic
 from saffron.runtime.results.chain_plan import ChainPlan, Place, blocks_until
 from saffron.runtime.results.failed_queries import failed_queries_in
@@ -28,6 +31,8 @@ from saffron.runtime.results.published import topics_in
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
 _LOG = logging.getLogger(__name__)
+_CLOCKS_MS = 60_000
+"""How far the clocks of services may be apart: a result is no older than the first block, less that."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +52,13 @@ class Start:
     lost: range
 
 
-def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapshots) -> Start:
+def find_start(
+    log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapshots, search: Search[Record | None]
+) -> Start:
     """The start of the chain of `plan`.
 
     RemadeError: its input was deleted and created again. StreamError: the topic of its results does not exist.
+    SearchError: its last result is still looked for, by `search`.
     """
     where, output = plan.where, plan.output.topic
     found = log.describe([where.topic, output])
@@ -69,20 +77,38 @@ def find_start(log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapsho
     if kept is not None:
         place, snapshot = kept.place, snapshots.newest(kept.place.offset, state.id)
     else:
-        place, snapshot = _recover(log, plan, snapshots, state.id, low, high, committed)
+        last = search.outcome(partial(_last_result, log, plan, high), f"the last result of {where} in {output}")
+        place, snapshot = _recover(plan, last, snapshots, state.id, low, high, committed)
     lost = range(place.offset, max(place.offset, low))
     if snapshot is not None and snapshot.position < low:
         snapshot = None
     return Start(known, state.id, place, low, snapshot, lost)
 
 
-def _recover(
-    log: Log, plan: ChainPlan, snapshots: Snapshots, topic: str, low: int, high: int, committed: Committed | None
-) -> tuple[Place, Snapshot | None]:
-    """The place and the snapshot to continue from, without a usable committed position."""
-    source = ("ce_source", plan.source)
+def _last_result(log: Log, plan: ChainPlan, high: int) -> Record | None:
+    """The newest record that the chain has written of the blocks before offset `high`, or None."""
+    if high == 0:
+        return None
+    group, source = f"{plan.group}.ends", ("ce_source", plan.source)
+    first = first_record(log, group, plan.where)
+    since = 0 if first is None else first.timestamp - _CLOCKS_MS
     outputs = (plan.output.topic, *sorted(topics_in(blocks_until(log, plan, high - 1))))
-    found = last_written(log, f"{plan.group}.ends", outputs, lambda record: source in record.headers)
+    return last_written(log, group, outputs, lambda record: source in record.headers, since)
+
+
+def _recover(
+    plan: ChainPlan,
+    found: Record | None,
+    snapshots: Snapshots,
+    topic: str,
+    low: int,
+    high: int,
+    committed: Committed | None,
+) -> tuple[Place, Snapshot | None]:
+    """The place and the snapshot to continue from, without a usable committed position.
+
+    `found`: the chain's last result.
+    """
     written = None if found is None else written_place(found)
     if written is not None and written.topic != topic:
         if committed is not None:

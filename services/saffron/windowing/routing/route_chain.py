@@ -82,7 +82,15 @@ class RouteChain(TransactionalChain):
         """
         plan, holding = self._plan, self._holding
         start = find_start(
-            self._log, self._consumer, holding.where, plan.target, plan.group, plan.of, now_ms, plan.start()
+            self._log,
+            self._consumer,
+            holding.where,
+            plan.target,
+            plan.group,
+            plan.of,
+            now_ms,
+            plan.start(),
+            self._search,
         )
         self.position = start.position
         self._place_reached = start.position if start.is_committed else _NOTHING

@@ -49,6 +49,7 @@ class RoutePlans:
         lookups: Callable[[], frozenset[Lookup]],
         commit_executor: Background,
         report: Report,
+        search_executor: Background,
     ) -> None:
         self._settings = settings
         self._formats = formats
@@ -58,6 +59,7 @@ class RoutePlans:
         self._lookups = lookups
         self._commit_executor = commit_executor
         self._report = report
+        self._search_executor = search_executor
         self._letters = Topics(settings.prefix).dead_letters
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
@@ -77,6 +79,7 @@ class RoutePlans:
                 settings.session_ms // 2,
                 self._commit_executor,
                 self._report,
+                self._search_executor,
             ),
             labels=route_labels(record.name, where, merged=merged),
             of=of,

@@ -14,7 +14,7 @@ from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.topic_watch import TopicWatch, missing_topic
-from saffron.runtime.process.background import Background
+from saffron.runtime.process.background import Background, one_at_a_time
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.stream_formats import Formats, registry_trouble
 from saffron.runtime.telemetry.digest import Every
@@ -52,6 +52,7 @@ class Router:
         self._control = control
         self._formats = formats
         self._background = background
+        self._searches: Background | None = None
         self._report = metrics.add
         self._metrics = RouteMetrics(metrics, self._is_merged)
         self._threads = ExitStack()
@@ -169,13 +170,12 @@ class Router:
         `source`: topic of the stream that it is made from; None of a merged stream, which names its topics itself.
         `before`: the streams whose missing topics are logged already.
         """
-        plans = self._plans_of(record)
         if trouble := self._obstacle(record, [record.topic, *([] if source is None else [source])]):
             self._missing[record.name] = trouble
             if before.get(record.name) != trouble:
                 _LOG.error("stream %s: %s", record.name, trouble)
             return False
-        group = self._settings.group(f"router.{record.stem}")
+        plans, group = self._plans_of(record), self._settings.group(f"router.{record.stem}")
         self._plans[record.name] = plans
         self._hops[record.name] = LastHop(
             self._log,
@@ -239,6 +239,8 @@ class Router:
 
         Starts the threads for commits, if the router was given none.
         """
+        if self._searches is None:
+            self._searches = one_at_a_time(self._threads, self._background)
         if self._background is None:
             self._background = self._threads.enter_context(ThreadPoolExecutor(_THREADS, "routes")).submit
 
@@ -256,6 +258,7 @@ class Router:
             AskedLookups(self._control, record.name),
             self._background,
             self._report,
+            self._searches,
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ from saffron.errors import LogError
 from saffron.mapping.definition import Start
 from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTracker
 from saffron.runtime.hops.route_position import RoutePosition
+from saffron.runtime.hops.search import Search
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.starts import start_offset
 from saffron.runtime.results.progress import last_written, written_place
@@ -51,10 +53,12 @@ def find_start(
     of: int,
     now_ms: int,
     first: Start | int,
+    search: Search[Record | None],
 ) -> RouteStart:
     """The start of the chain from `where` to the topic `target`. `of`: number of its source in a merged stream.
 
-    `first`: where a partition is read from that was never read.
+    `first`: where a partition is read from that was never read. SearchError: the chain's last event in the target is
+    still looked for, by `search`.
 
     A source that was deleted and created again is read from its first record.
     """
@@ -66,7 +70,10 @@ def find_start(
     committed = consumer.committed(where)
     reached = None if committed is None else RoutePosition.from_committed(committed)
     if reached is None:
-        reached = _recover(log, where, target, group, of, committed)
+        find = partial(_last_of, log, where, target, group, of)
+        reached = _recover(
+            search.outcome(find, f"the last event of {where} in {target}"), where, target, group, committed
+        )
     is_committed = reached is not None
     if reached is None:
         reached = RoutePosition(start_offset(consumer, where, first), NO_WATERMARK)
@@ -86,10 +93,9 @@ def find_start(
 
 
 def _recover(
-    log: Log, where: TopicPartition, target: str, group: str, of: int, committed: Committed | None
+    found: Record | None, where: TopicPartition, target: str, group: str, committed: Committed | None
 ) -> RoutePosition | None:
-    """The position named by the chain's last record in the target, or None."""
-    found = _last_of(log, where, target, group, of)
+    """The position that the chain's last record in the target names, or None."""
     if found is None:
         return None
     written, watermark = written_place(found), int(_watermark_message(found).get("ts", -MAX_TS))
@@ -113,7 +119,7 @@ def _last_of(log: Log, where: TopicPartition, target: str, group: str, of: int) 
         message = _watermark_message(record)
         return message.get("source") == where.partition and message.get("of", 0) == of
 
-    return last_written(log, f"{group}.ends", (target,), is_own)
+    return last_written(log, f"{group}.ends", (target,), is_own, since=0)
 
 
 def _watermark_message(record: Record) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from saffron.engine.operators.operator import History, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
 from saffron.runtime.hops.input_state import LOST, Incident, InputState
 from saffron.runtime.log import Committed
+from saffron.runtime.results import chain_plan
 from saffron.runtime.results.chain_plan import CommitPacing, CommittedPlace, Place
 from saffron.runtime.results.last_step import LastStep
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
@@ -176,7 +177,9 @@ def test_a_snapshot_newer_than_the_committed_place_is_not_used(bench: Bench) -> 
     assert bench.results() == bench.expected()
 
 
-def test_results_go_on_while_a_snapshot_is_written_and_the_next_one_waits_for_it(bench: Bench) -> None:
+def test_results_go_on_while_a_snapshot_is_written_and_the_next_one_waits_for_it(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     asked: list[tuple[Callable[[], Any], Future[Any]]] = []
 
     def later(work: Callable[[], T]) -> Future[T]:
@@ -194,10 +197,33 @@ def test_results_go_on_while_a_snapshot_is_written_and_the_next_one_waits_for_it
     bench.block(1)
     bench.drive(chain, bench.now + 40)
     assert len(asked) == 2
+    written = bench.now
     asked[1][1].set_exception(OSError("no space left"))
     bench.block(1)
-    with pytest.raises(OSError, match="no space left"):
-        bench.drive(chain, bench.now + 40)
+    bench.drive(chain, bench.now + 40)
+    assert bench.results() == bench.expected(), "results go on without it"
+    assert len(asked) == 3, "it is tried again"
+    asked[2][1].set_exception(OSError("no space left"))
+    bench.drive(chain, bench.now + 10)
+    assert chain.snapshot_age(bench.now) > bench.now - written
+    assert "a snapshot cannot be written, and is tried again: no space left" in caplog.text
+
+
+def test_a_place_within_a_block_that_brokers_do_not_store_is_not_committed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its transaction goes on to the end of the block."""
+    chain, _ = bench.chain()
+    bench.drive(chain, 20)
+    monkeypatch.setattr(chain_plan, "MOST_METADATA", 10)
+    bench.block(1, 9)
+    bench.block(3)
+    places = []
+    while bench.now < 100:
+        bench.drive(chain, bench.now + 1)
+        places.append(bench.place)
+    assert bench.results() == bench.expected()
+    assert {place.index for place in places} == {0}
 
 
 def test_blocks_are_applied_while_a_transaction_ends_and_their_results_wait_for_it(bench: Bench) -> None:

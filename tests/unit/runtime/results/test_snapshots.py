@@ -87,3 +87,14 @@ def test_the_newest_two_are_kept_and_nothing_half_written_is_taken_for_one(store
 
 def test_no_directory_is_no_snapshot(tmp_path: Path) -> None:
     assert Snapshots(tmp_path / "nowhere").newest(10, "id") is None
+
+
+def test_those_of_a_topic_that_is_gone_do_not_displace_new_ones(store: Snapshots, tmp_path: Path) -> None:
+    store.write(snapshot(2))
+    assert [path.name for path in files(tmp_path)] == ["00000000000000000002.snapshot"]
+    store.write(snapshot(3))
+    store.write(snapshot(4))
+    found = store.newest(4, "id")
+    assert found is not None
+    assert found.position == 4
+    assert len(files(tmp_path)) == 2

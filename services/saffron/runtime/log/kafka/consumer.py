@@ -117,7 +117,8 @@ class KafkaConsumer:
     ) -> list[tuple[TopicPartition, RawBatch]]:
         """Polls a few hundred messages at a time, and joins their columns by partition at the end.
 
-        A new assignment drops what was polled before it.
+        Only the first of these polls waits: with `fill` until it has its few hundred, or for `timeout`. A new
+        assignment drops what was polled before it.
         """
         from saffron.engine.events.raw import joined
 

@@ -1,0 +1,34 @@
+"""Searches beside the loop, since they may read a topic whole: a chain without a position looks for its last record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import Generic, TypeVar
+
+from saffron.errors import SearchError
+from saffron.runtime.process.background import Background
+
+T = TypeVar("T")
+_PATIENCE = 0.2
+"""Seconds that a search is waited for: most take milliseconds."""
+
+
+class Search(Generic[T]):
+    """The search of one chain. `executor`: runs one search after the other."""
+
+    def __init__(self, executor: Background) -> None:
+        self._executor = executor
+        self._future: Future[T] | None = None
+
+    def outcome(self, work: Callable[[], T], wanted: str) -> T:
+        """The outcome of `work`, which begins at the first call. SearchError: it is not known yet.
+
+        `wanted`: a noun for what is looked for, for the message.
+        """
+        if self._future is None:
+            self._future = self._executor(work)
+        if not wait([self._future], _PATIENCE).done:
+            raise SearchError(f"{wanted} is looked for")
+        future, self._future = self._future, None
+        return future.result()

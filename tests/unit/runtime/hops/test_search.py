@@ -1,0 +1,40 @@
+"""Searches beside the loop: a chain asks again until its own one has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from saffron.errors import LogError, SearchError
+from saffron.runtime.hops import search
+from saffron.runtime.hops.search import Search
+from saffron.runtime.process.background import at_once
+
+
+def test_a_short_search_is_waited_for() -> None:
+    assert Search[int](at_once).outcome(lambda: 7, "the last one") == 7
+
+
+def test_a_long_one_begins_once_and_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_PATIENCE", 0.0)
+    begun: list[Future[Any]] = []
+
+    def later(work: Callable[[], Any]) -> Future[Any]:
+        begun.append(Future())
+        return begun[-1]
+
+    one = Search[int](later)
+    for _ in range(3):
+        with pytest.raises(SearchError, match=r"^the last one is looked for$"):
+            one.outcome(lambda: 7, "the last one")
+    assert len(begun) == 1
+    begun[0].set_result(7)
+    assert one.outcome(lambda: 8, "the last one") == 7
+    with pytest.raises(SearchError):
+        one.outcome(lambda: 8, "the last one")
+    begun[1].set_exception(LogError("away"))
+    with pytest.raises(LogError, match="away"):
+        one.outcome(lambda: 8, "the last one")

@@ -1,0 +1,83 @@
+"""The newest records of a partition: transactions that are open are waited for, older records are not looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+
+import pytest
+
+from saffron.errors import UnavailableError
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
+from saffron.runtime.log.ends import first_record, newest_first
+from saffron.runtime.results.progress import last_written
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryConsumer, MemoryLog
+
+PLACE = TopicPartition("results", 0)
+
+
+@pytest.fixture
+def log() -> Iterator[MemoryLog]:
+    now = count(1_000)
+    made = MemoryLog(MemoryBroker(lambda: next(now)))
+    made.create_topics([TopicSpec("results", 1, {})])
+    yield made
+    made.close()
+
+
+def write(log: MemoryLog, count: int) -> None:
+    producer = log.producer("writer")
+    for number in range(count):
+        producer.begin()
+        producer.send("results", 0, b"%d" % number)
+        producer.commit()
+
+
+def test_the_first_record(log: MemoryLog) -> None:
+    assert first_record(log, "g", PLACE) is None
+    write(log, 3)
+    found = first_record(log, "g", PLACE)
+    assert found is not None
+    assert found.value == b"0"
+
+
+def test_a_transaction_that_ends_is_waited_for(log: MemoryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(log, 2)
+    other = log.producer("other")
+    other.begin()
+    other.send("results", 0, b"late")
+    polled = MemoryConsumer.poll
+
+    def poll(self: MemoryConsumer, most: int, timeout: float) -> list[Record]:
+        if self._committed_only and not self._positions:
+            other.commit()
+            monkeypatch.setattr(MemoryConsumer, "poll", polled)
+        return polled(self, most, timeout)
+
+    monkeypatch.setattr(MemoryConsumer, "poll", poll)
+    with closing(newest_first(log, "g", PLACE)) as records:
+        assert [record.value for record in records] == [b"late", b"1", b"0"]
+
+
+def test_one_that_stays_open_is_told(log: MemoryLog) -> None:
+    other = log.producer("other")
+    other.begin()
+    other.send("results", 0, b"late")
+    with pytest.raises(UnavailableError, match="a transaction is open in results/0"):
+        list(newest_first(log, "g", PLACE))
+
+
+def test_nothing_older_than_the_first_block_is_looked_at(log: MemoryLog) -> None:
+    write(log, 300)
+    looked: list[bytes | None] = []
+
+    def is_own(record: Record) -> bool:
+        looked.append(record.value)
+        return False
+
+    with closing(newest_first(log, "g", PLACE)) as records:
+        since = [record.timestamp for record in records][4]
+    assert last_written(log, "g", ["results"], is_own, since) is None
+    assert looked == [b"299", b"298", b"297", b"296", b"295"]
