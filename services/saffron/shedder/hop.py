@@ -11,7 +11,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.codec import open_block
 from saffron.engine.shed.load.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.errors import InputError, RemadeError
+from saffron.errors import GapError, InputError, RemadeError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, InputState, InputTracker
@@ -55,6 +55,7 @@ class ShedderHop:
         self._appended: deque[int] = deque()
         self._blocked_at: int | None = None
         self._reader = BlockReader(decode=open_block)
+        self._gap: GapError | None = None
         self._credit_events = credit_events
         self._patience_ms = patience_ms
         self._credits: Credits | None = None
@@ -108,14 +109,25 @@ class ShedderHop:
     def take(self, batch: Sequence[Record], now_ms: int) -> None:
         del now_ms
         for record in batch:
-            block = self._reader.accept(record)
+            if self._gap is not None:
+                return
+            try:
+                block = self._reader.accept(record)
+            except GapError as gap:
+                self._gap = gap
+                return
             if block is not None:
                 self.queue.append(Waiting(record, block, self._reader.state))
                 self._waiting += len(block.columns)
                 self.operator.arrived(len(block.columns), record.timestamp)
 
     def emit(self, now_ms: int, *, flush: bool) -> list[Block]:
-        """The blocks with credit. A flush gives none: the next owner reads queued blocks again."""
+        """The blocks with credit. A flush gives none: the next owner reads queued blocks again.
+
+        GapError: blocks are missing behind those that were given.
+        """
+        if self._gap is not None and not self.queue and not flush:
+            raise self._gap
         blocks: list[Block] = []
         if self._blocked_at is not None:
             self.held_ms += max(0, now_ms - self._blocked_at)

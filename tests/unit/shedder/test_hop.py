@@ -9,7 +9,7 @@ import pytest
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import encode_block
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.errors import RemadeError
+from saffron.errors import GapError, RemadeError
 from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, Incident
 from saffron.runtime.hops.tags import BlockTag
@@ -125,3 +125,15 @@ def test_a_long_queue_stops_the_input_until_it_is_short_again() -> None:
         shedder.emit(1, flush=False)
         shedder.take_load(load("matcher", position, "q"), 1)
     assert shedder.accepts_input
+
+
+def test_blocks_before_a_gap_are_forwarded() -> None:
+    shedder = hop(credit=1)
+    shedder.take_load(load("matcher", 0, "q"), 0)
+    shedder.take([record(1, 0, 0, 1), record(2, 1, 1, 1), record(4, 7, 7, 1), record(5, 8, 8, 1)], 0)
+    assert [block.next_seq for block in shedder.emit(1, flush=False)] == [1]
+    assert shedder.emit(2, flush=False) == []
+    shedder.take_load(load("matcher", 1, "q"), 3)
+    assert [block.next_seq for block in shedder.emit(4, flush=False)] == [2]
+    with pytest.raises(GapError):
+        shedder.emit(5, flush=False)
