@@ -111,6 +111,7 @@ class WindowingHop:
         self._translate = translate
         self._raw: deque[RawBatch] = deque()
         self._configured: StreamRecord | None = None
+        self._disorder = operator.disorder_ms
         self._just_started = True
         self.input = InputTracker()
         self._checkpoint_at = 0
@@ -274,10 +275,12 @@ class WindowingHop:
     def _configure(self, now_ms: int) -> None:
         """Gives the operator a new record of its stream."""
         record = self._control.streams.get(self.operator.stream)
-        if record is None or record == self._configured:
+        # What an earlier owner has read is read again under what it had decided, or late events would be others.
+        if record is None or record == self._configured or self.operator.is_repeating:
             return
         self._configured = record
-        if record.schema is None and record.disorder is None:
+        record = replace(record, disorder=self._disorder if record.disorder is None else record.disorder)
+        if record.schema is None and record.disorder == self.operator.disorder_ms:
             return
         contradiction = self._control.contradiction(record)  # events of other partitions count, too
         version = self._control.schemas.of(record.stem)

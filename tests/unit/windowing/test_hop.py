@@ -56,7 +56,7 @@ class Bench:
         self.control = ControlFollower(self.log, TOPICS, self.unreadable.append)
         self.hop = self.chain()
 
-    def chain(self) -> WindowingHop:
+    def chain(self, disorder: int = 0) -> WindowingHop:
         announcements = Announcements(self.producer, TOPICS)
         sinks = Sinks(
             letters=lambda topic, letters: self.letters.extend(letters),
@@ -67,7 +67,7 @@ class Bench:
             report_error=self.happened.append,
         )
         return WindowingHop(
-            WindowingOperator(0, "events", asks=True),
+            WindowingOperator(0, "events", disorder_ms=disorder, asks=True),
             self.control,
             BlockLimits(block_events=5, flush_ms=5, poll_records=40, infer_ms=500, compile_ms=1000),
             sinks,
@@ -355,3 +355,30 @@ def test_a_version_that_cannot_be_read_is_reported_and_the_one_before_stays(benc
     assert (unreadable.topic, unreadable.key, unreadable.offset) == ("t.streams", "events/schema", 1)
     assert "cannot be read" in unreadable.reason
     assert bench.control.positions == {"queries": 0, "streams": 2}
+
+
+@pytest.mark.parametrize("setting", [None, 700])
+def test_a_disorder_that_changed_is_in_force_behind_what_is_read_again(bench: Bench, setting: int | None) -> None:
+    """Records that the owner before has read are late, or not, as they were then."""
+
+    def configure(disorder: int | None) -> None:
+        body = {"name": "events", "topic": "t.events", "key": None, "schema": None, "disorder": disorder, "idle": None}
+        bench.producer.send(TOPICS.streams, 0, orjson.dumps(body), key=b"events")
+        bench.control.step()
+
+    configure(10_000)
+    blocks = bench.leave(1)
+    times = (100_000, 95_000, 91_000)
+    given = batch_of_values([orjson.dumps({"type": "A", "ts": ts}) for ts in times], np.arange(3, dtype=np.int64))
+    bench.hop.take(given, 2)
+    blocks += bench.leave(600)
+    configure(setting)
+    later = bench.chain(disorder=700 if setting is None else 0)  # that of the service, where the stream has none
+    for block in blocks:
+        later.resume(block)
+    later.emit(700, flush=False)
+    later.take(given, 700)
+    later.emit(1400, flush=False)
+    assert bench.letters == []
+    later.emit(1401, flush=False)
+    assert later.operator.disorder_ms == 700

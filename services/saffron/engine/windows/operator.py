@@ -258,6 +258,11 @@ class WindowingOperator:
         return self._progress.read
 
     @property
+    def is_repeating(self) -> bool:
+        """True if records that an earlier owner has seen are still being read again."""
+        return self._progress.is_repeating
+
+    @property
     def needed(self) -> int:
         """The offset from which a later owner would have to read, if it took over from a `checkpoint` now."""
         held, read = self._ordering.hold.lowest_offset, self._progress.read

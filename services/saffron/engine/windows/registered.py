@@ -55,8 +55,9 @@ class Query:
     """One query in force. `plan`: of the text alone until it is `bound` to a `schema`. `failure`: why it was stopped
     for good, or "": it keeps its name and its slot until it is removed or replaced, and is nobody's maker.
 
-    `unseen`: types that it reads and that neither the stream nor another query had when it was bound. `start`: from
-    where on it sees events ("now" or "earliest"); `later`: of the latter, what of its names came later, as a sentence.
+    `added`: the version by which it was added, which pausing it leaves as it is. `unseen`: types that it reads and that
+    neither the stream nor another query had when it was bound. `start`: from where on it sees events ("now" or
+    "earliest"); `later`: of the latter, what of its names came later, as a sentence.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Query:
     unseen: frozenset[str] = frozenset()
     start: str = NOW
     later: str = ""
+    added: int = 0
 
     @property
     def state(self) -> str:
@@ -132,15 +134,19 @@ class QueriesInForce:
             if current is not None and wanted.op != ADD and same:
                 return self._switched(current, wanted.version, position, paused=wanted.paused)
             query = Query(name, wanted.version, wanted.text, NO_SLOT, wanted.shed, wanted.paused, start=wanted.start)
+            query.added = wanted.version
             return self._put(current, query, schema, position)
         if wanted.version == current.version and same and current.paused != wanted.paused:
             return self._switched(current, wanted.version, position, paused=wanted.paused)
         return Change()
 
     def fail(self, name: str, added: int, reason: str, position: int) -> Change:
-        """Stop a query that a service reports as failed, in the version by which it was added."""
+        """Stop a query that a service reports as failed, unless another version of it is in force by now.
+
+        `added`: the version by which it was added.
+        """
         current = self.queries.get(name)
-        if current is None or current.failure:
+        if current is None or current.failure or current.added != added:
             return Change()
         current.failure = reason
         shared = {"name": name, "version": current.version, "slot": current.slot}
@@ -185,7 +191,7 @@ class QueriesInForce:
             record = records[name]
             query = Query(
                 name, record["version"], record["text"], record["slot"], shedder_of(record), record["paused"],
-                start=record.get("from", NOW),
+                start=record.get("from", NOW), added=record.get("added", record["version"]),
             )  # fmt: skip
             query.failure = str(record.get("failure") or "")
             before = known.get(name)
@@ -218,10 +224,10 @@ class QueriesInForce:
     def _put(self, current: Query | None, query: Query, schema: Schema | None, position: int) -> Change:
         """Add a query, in place of the current one of its name."""
         change = Change()
+        if self._is_foreign(query):
+            return change if current is None else self._removed(current, position)
         if not self._bind(query, None, position, change):
             return change
-        if query.plan is None or query.plan.stream != self.stream:
-            return change if current is None else self._removed(current, position)
         if schema is not None and not self._bind(query, schema, position, change):
             return change
         if current is not None:
@@ -235,6 +241,15 @@ class QueriesInForce:
             change.bodies.append({"op": "pause", **shared, "slot": query.slot})
         change.notices.append(self._notice(query, position))
         return change
+
+    def _is_foreign(self, query: Query) -> bool:
+        """True if the query reads another stream. What this stream's queries make does not concern it then."""
+        try:
+            return self._compile(query.text, None, query.name).stream != self.stream
+        except Exception as error:  # `_bind` reports it
+            if not is_of_query(error):
+                raise
+            return False
 
     @staticmethod
     def _notice(query: Query, position: int) -> Notice:

@@ -113,6 +113,32 @@ def test_what_does_not_fit_our_schema_is_no_error_in_a_query_of_another_stream()
     assert operator.take_notices() == []
 
 
+def test_what_a_query_of_another_stream_makes_is_no_conflict_with_what_one_of_ours_reads() -> None:
+    operator = WindowingOperator(0, "events", SCHEMA)
+    operator.query("q", add(1, text="PATTERN SEQ(A a, Alarm b) WITHIN 1 hour"))
+    made = "FROM elsewhere PATTERN SEQ(E e, E f) WITHIN 1 hour RETURN e.x AS x INTO Alarm"
+    operator.query("m", add(1, text=made))
+    assert [state[:3] for state in states(operator)] == [("q", 1, "active")]
+    operator.query("m", add(2, text=TEXT))
+    operator.query("m", add(3, text=made))
+    assert controls(operator.flush())[2:] == [(0, "query", "add"), (0, "query", "remove")]
+
+
+def test_a_failure_of_an_earlier_version_stops_no_later_one() -> None:
+    operator = WindowingOperator(0, "events", SCHEMA)
+    operator.query("q", add(1))
+    operator.query("q", add(2, text=TEXT + " RETURN a.x"))
+    operator.query("q", add(3, text=TEXT + " RETURN a.x", op="pause"))
+    operator.fail("q", 1, "it was wrong")
+    before = operator.flush()
+    assert controls(before)[1:] == [(0, "query", op) for op in ("add", "remove", "add", "pause")]
+    operator = resumed(before)
+    operator.fail("q", 1, "it was wrong")
+    assert controls(operator.flush()) == []
+    operator.fail("q", 2, "this one, too")
+    assert controls(operator.flush()) == [(0, "query", "fail")]
+
+
 def test_a_query_before_the_schema_is_bound_or_rejected_at_it() -> None:
     operator = WindowingOperator(0, "events")
     operator.query("good", replace(add(), name="good"))
