@@ -30,7 +30,10 @@ def message_of_element(message: Message, source: SourceDefinition, number: int) 
 
 
 def _alone(value: bytes, message: Message, source: SourceDefinition, element: Element) -> bytes:
-    """The message's value reduced to one element. Unchanged parts keep their bytes."""
+    """The message's value reduced to one element: a line, a row with its header, or an array of it.
+
+    A line keeps its bytes, unless an array in it is cut. Rows and JSON are written anew, with numbers as they were.
+    """
     if element.value == WHOLE:
         return value
     if source.csv is not None:

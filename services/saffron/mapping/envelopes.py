@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -13,6 +14,7 @@ from saffron.mapping.message import Message, MessageError, object_of, parse
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.where import condition
 
+_LOG = logging.getLogger(__name__)
 _CLOUDEVENT = "ce_"
 """The prefix of a context attribute's name, in the header of a binary CloudEvent and in the event."""
 _OF_ROW = {"op": "__op", "ts_ms": "__ts_ms"}
@@ -50,13 +52,26 @@ def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
     passes = None if source.where is None else condition(source.where, texts=source.csv is not None)
     try:
         for number, value in enumerate(_values(message.value, source)):
-            if passes is not None and isinstance(value, dict) and not passes(value):
+            try:
+                filtered = passes is not None and isinstance(value, dict) and not passes(value)
+            except Exception as error:
+                yield Element(fault(error, message), number)
+                continue
+            if filtered:
                 yield Element(Eventless.FILTERED, number)
                 continue
             opened = value if isinstance(value, MessageError) else opened_of(value, message, source)
             yield from _exploded(opened, source.explode, number)
     except MessageError as error:
         yield Element(error, WHOLE)
+    except Exception as error:
+        yield Element(fault(error, message), WHOLE)
+
+
+def fault(error: Exception, message: Message) -> MessageError:
+    """The reason of a dead letter for a fault of ours: one message must not end the stream, and all others with it."""
+    _LOG.error("%s/%d/%d cannot be read", message.topic, message.partition, message.offset, exc_info=error)
+    return MessageError("fault", f"Saffron failed at it: {type(error).__name__}: {error}")
 
 
 def _values(value: bytes, source: SourceDefinition) -> Iterator[Any]:

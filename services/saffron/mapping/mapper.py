@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,15 +20,13 @@ from saffron.mapping.definition import (
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.envelopes import Eventless, elements, text
+from saffron.mapping.envelopes import Eventless, elements, fault, text
 from saffron.mapping.kinds import As
 from saffron.mapping.message import Message, MessageError, Number, noun, written
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.time_formats import TimeError, instant, is_finer
 from saffron.schema.numbers import number_of_text, shown
 from saffron.schema.origin import ORIGIN
-
-_LOG = logging.getLogger(__name__)
 
 Value = str | bool | list[Any]
 """A value of an attribute: a Number, a text, a truth value or an array. Null is no value."""
@@ -94,9 +91,9 @@ def outcomes_of(
             yield _event(number, content, message, source, strict=strict)
         except MessageError as error:
             yield Refused(number, error.reason, str(error))
-        except Exception as error:  # a fault of ours: one message must not end the stream, and all others with it
-            _LOG.exception("%s/%d/%d cannot be read", message.topic, message.partition, message.offset)
-            yield Refused(number, "fault", f"Saffron failed at it: {type(error).__name__}: {error}")
+        except Exception as error:
+            found = fault(error, message)
+            yield Refused(number, found.reason, str(found))
         number += 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from saffron.mapping.definition import (
     TypeRule,
 )
 from saffron.mapping.kinds import As
-from saffron.mapping.mapper import Mapped, Refused, events_of
+from saffron.mapping.mapper import Mapped, Refused, events_of, outcomes_of
 from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import MISSING, Path, PathError
 
@@ -192,3 +193,21 @@ def test_a_name_with_dots_counts_before_a_nested_one() -> None:
     assert of("a", "b").of(both) == "2"
     assert of("a", "c").of(both) is MISSING
     assert values(read(both | {"c": 1})) == [{"a.b": "2", "c": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "value"),
+    [
+        ({"where": "user REGEXP '^bot'"}, b'{"user": "\\ud83d"}'),
+        ({"where": "length(deep) > 0"}, b'{"deep": ' + b"[" * 900 + b"]" * 900 + b"}"),
+    ],
+)
+def test_a_fault_of_ours_is_one_dead_letter(changes: dict[str, Any], value: bytes) -> None:
+    source = replace(SourceDefinition("t", 0, TypeRule(constant="T")), **changes)
+    found = list(outcomes_of(Message(value, time=1), source))
+    assert len(found) == 1
+    assert not isinstance(found[0], Mapped)
+    lines = replace(source, envelope=Envelope.LINES)
+    good = b'{"user": "bot", "deep": [1]}'
+    outcomes = list(outcomes_of(Message(b"\n".join((good, value, good)), time=1), lines))
+    assert [isinstance(one, Mapped) for one in outcomes] == [True, False, True]

@@ -334,3 +334,12 @@ def test_any_names_come_through_the_text_of_a_definition(at: str, key: str, pric
         assert written.time.origin == one.time.path
         assert {str(rule.origin) for rule in written.attributes.values()} >= set(map(str, one.numbers))
         assert all(isinstance(found, Mapped) for found in events_of(first.messages[0], shop.sources[0]))
+
+
+def test_a_message_too_deep_to_be_an_event_is_left_out_of_a_proposal() -> None:
+    deep: Any = 1
+    for _ in range(40):
+        deep = {"x": deep}
+    mixed = topic("orders", [{"order_id": f"O-{n}", "at": NOON + n} for n in range(9)] + [{"deep": deep}])
+    (found,) = infer([mixed])
+    assert found.time.path == Path(("at",))

@@ -71,8 +71,12 @@ def fields_of(topic: Topic, source: SourceDefinition) -> Fields:
     times: list[int] = []
     read = set[int]()
     for number, message, content in _events(topic, source):
+        try:
+            found = list(leaves(content))
+        except MessageError:  # too deep to be an event
+            continue
         read.add(number)
-        for steps, value in leaves(content):
+        for steps, value in found:
             values.setdefault(steps, []).append((len(times), value))
         times.append(-1 if message.time is None else message.time)
     return Fields(values, times, len(times), len(read))

@@ -20,7 +20,15 @@ _NO_TIME = -1
 def message_of(record: Record, value: bytes | None) -> Message:
     """A record as a message. `value`: the record's own, or its translation to JSON."""
     time = record.timestamp if record.timestamp >= 0 else None
-    return Message(value, record.key, time, dict(record.headers), record.topic, record.partition, record.offset)
+    return Message(
+        value,
+        record.key,
+        time,
+        {name: header for name, header in record.headers if header is not None},
+        record.topic,
+        record.partition,
+        record.offset,
+    )
 
 
 class Messages(Sequence[Message]):

@@ -220,3 +220,11 @@ def test_an_object_in_whose_place_a_given_schema_has_null_or_what_is_in_it_is_no
 def test_numbers_within_an_array_that_no_attribute_has_are_not_told() -> None:
     line = b'{"type":"A","ts":1,"other":[1e999],"order":{"n":1},"order.n":2}'
     assert check([line], OPEN).misfits == {"order.n": 1}
+
+
+@pytest.mark.parametrize("levels", [900, 970, 1000, 1020, 5000])
+def test_an_array_of_as_many_levels_as_a_parser_takes_ends_nothing(levels: int) -> None:
+    """Python's stack ends before the parser's."""
+    deep = '{"type":"A","ts":1,"tags":' + "[" * levels + "1e20" + "]" * levels + "}"
+    for schema in (OPEN, GIVEN, CLOSED):
+        assert isinstance(one(deep, schema), Event | Bad)

@@ -64,7 +64,7 @@ def _parse(value: bytes) -> Flat:
         raise Refused("not-an-object", f"an event is a JSON object, and this is {shown(event)}")
     try:
         return flattened(event)
-    except TooDeepError as error:
+    except (TooDeepError, RecursionError) as error:
         raise Refused("too-deep", str(error)) from None
 
 

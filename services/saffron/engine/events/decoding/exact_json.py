@@ -32,9 +32,14 @@ def roughly_parsed(value: bytes) -> Any:
 
 def _may_be_rounded(found: Any) -> bool:
     """True if the parser may have rounded a whole number in its result."""
-    if isinstance(found, dict | list):
-        return any(map(_may_be_rounded, found.values() if isinstance(found, dict) else found))
-    return isinstance(found, float) and abs(found) >= EXACT
+    waiting = [found]  # no recursion: the parser takes more levels than Python's stack has left
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict | list):
+            waiting += one.values() if isinstance(one, dict) else one
+        elif isinstance(one, float) and abs(one) >= EXACT:
+            return True
+    return False
 
 
 def _parsed_by_text(value: bytes) -> Any:

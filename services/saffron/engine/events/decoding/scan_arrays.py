@@ -141,7 +141,10 @@ def _copy_scalar(buffer, p, end, out, at):
 
 @inlined
 def _copy_string(buffer, p, end, out, at):
-    """Copy the string at `p`: (position behind it or -1, end of the text, its hash)."""
+    """Copy the string at `p` with its quotes: (position behind it, end of the text, its hash).
+
+    The position is -1 where the string has an escape, a control byte or invalid UTF-8, or does not end.
+    """
     start = p + 1
     out[at] = QUOTE
     at += 1

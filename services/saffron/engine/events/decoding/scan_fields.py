@@ -208,7 +208,11 @@ def _intern(buffer, start, length, value, column, ascii_only, strings):
 
 @inlined
 def skip_value(buffer, p, end, strings, scratch, depth):
-    """Position behind a value of no field that is no object, -1 where it is not surely well-formed."""
+    """The position behind a value that no field takes, if it is no object; -1 leaves it to the exact path.
+
+    The exact path reads strings with escapes, or with other than ASCII, too. The text of an array goes to free
+    space of `strings`.
+    """
     byte = buffer[p]
     if byte == OPEN_LIST:
         return scan_array(buffer, p, end, depth + 1, strings.text, strings.bounds[strings.size[0]], scratch)[0]
