@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.engine.windows.dead_letters import DeadLetter
+from saffron.mapping.definition import SourceDefinition
 from saffron.mapping.definition_reader import definition_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.dry_run import DryRun
@@ -14,14 +18,24 @@ from saffron.runtime.streams.messages import Messages, batch_of
 from saffron.runtime.streams.stream_tables import empty_tables
 
 
-def read_element(record: Record, stream: StreamRecord, watermark: int, max_future_ms: int) -> DryRun:
-    """The outcome for a message that is sent now. `watermark`: of its source partition in ms, or NO_WATERMARK."""
+def read_element(
+    record: Record,
+    stream: StreamRecord,
+    watermark: int,
+    max_future_ms: int,
+    translate: Callable[[SourceDefinition, RawBatch], RawBatch],
+) -> DryRun:
+    """The outcome for a message that is sent now. `watermark`: of its source partition in ms, or NO_WATERMARK.
+
+    `translate`: makes JSON of messages in their source's format.
+    """
     applied = stream.definition
     assert applied is not None
     definition = definition_of(applied)
     where = TopicPartition(record.topic, record.partition)
     reader = SourceReader(where, lambda: definition, 1, max_future_ms, watermark, lambda: empty_tables(definition))
-    batch = batch_of([record])
+    batch, source = batch_of([record]), definition.source(record.topic)
+    batch = batch if source is None else translate(source, batch)
     inner = reader.read(batch, Messages([record], batch))
     raised = 0 if watermark == NO_WATERMARK else reader.watermark - watermark
     if inner.unread:

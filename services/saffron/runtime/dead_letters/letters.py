@@ -63,21 +63,23 @@ class Letter:
 
 
 def gather(records: Iterable[Record]) -> list[Letter]:
-    """The letters, oldest first: one of an id and a stream, as several streams may read a topic.
+    """The letters, oldest first: one of an id, a time and a stream, as several streams may read a topic.
 
-    Copies only add their attempts, which are those of all streams: a message that is sent again comes to each of them.
+    The time tells apart messages of a topic that was deleted and made anew. Copies only add their attempts, which are
+    those of all streams: a message that is sent again comes to each of them.
     Messages of other kinds are skipped.
     """
-    found: dict[tuple[str, str], Letter] = {}
-    attempts: dict[str, tuple[Attempt, ...]] = {}
+    found: dict[tuple[str, int, str], Letter] = {}
+    attempts: dict[tuple[str, int], tuple[Attempt, ...]] = {}
     for record in records:
         try:
             letter = _read(record)
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-        found.setdefault((letter.id, letter.stream), letter)
-        attempts[letter.id] = _with(attempts.get(letter.id, ()), record)
-    return [replace(one, attempts=attempts[one.id]) for one in found.values()]
+        message = letter.id, letter.timestamp
+        found.setdefault((*message, letter.stream), letter)
+        attempts[message] = _with(attempts.get(message, ()), record)
+    return [replace(one, attempts=attempts[one.id, one.timestamp]) for one in found.values()]
 
 
 def _read(record: Record) -> Letter:

@@ -74,10 +74,10 @@ class DeadLetters:
             ends = {place: consumer.watermarks(place) for place in places}
             starts = {place: max(low, high - look) for place, (low, high) in ends.items() if high > low}
             letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)) if starts else []
+            whole = all(starts[place] == ends[place][0] and consumer.at_end(place) for place in starts)
         matching = [one for one in letters if wanted.takes(one)]
         chosen = [one for one in matching if wanted.reason in (None, one.reason)]
         chosen.sort(key=lambda one: (one.at, one.offset), reverse=True)
-        whole = all(starts[place] == ends[place][0] for place in starts)
         return Found(chosen[:count], Counter(one.reason for one in matching), len(letters), whole)
 
     def find(self, name: str) -> Letter:
@@ -85,11 +85,15 @@ class DeadLetters:
 
         InputError: there is none.
         """
-        id_, place = self._place(name)
+        id_, places = self._places(name)
         with self._consumer() as consumer:
-            low, high = consumer.watermarks(place) if place.partition < self.partitions else (0, 0)
-            records = each_to_end(consumer, {place: low}, batch=_BATCH, polls=_NO_LIMIT) if high > low else iter(())
-            letters = gather(record for record in records if record.key in id_)
+            letters: list[Letter] = []
+            for place in places:
+                low, high = consumer.watermarks(place)
+                records = each_to_end(consumer, {place: low}, batch=_BATCH, polls=_NO_LIMIT) if high > low else iter(())
+                letters += gather(record for record in records if record.key in id_)
+                if letters:
+                    break
         if not letters:
             raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
         return letters[-1]
@@ -120,7 +124,9 @@ class DeadLetters:
             if not low <= letter.offset < high:
                 return None
             for record in each_to_end(consumer, {place: letter.offset}, batch=1, polls=_POLLS):
-                return record if record.offset == letter.offset else None
+                # A topic that was made anew has another message there.
+                same = record.offset == letter.offset and (bool(letter.stream) or record.timestamp == letter.timestamp)
+                return record if same else None
         raise UnavailableError(f"the message {letter.id} cannot be read: does the broker answer?")
 
     @property
@@ -128,10 +134,15 @@ class DeadLetters:
         """Number of partitions of `dead-letters`."""
         return self.log.partitions(self.topics.dead_letters) or 0
 
-    def _place(self, name: str) -> tuple[tuple[bytes, bytes], TopicPartition]:
-        """The possible keys of a dead letter, and its partition. InputError: `name` is no name of a dead letter."""
-        partition = require_letter(name)
-        where = TopicPartition(self.topics.dead_letters, partition % max(1, self.partitions))
+    def _places(self, name: str) -> tuple[tuple[bytes, bytes], list[TopicPartition]]:
+        """The possible keys of a dead letter, and the partitions that may have it, the likely one first.
+
+        It is in another one if partitions were added since. InputError: `name` is no name of a dead letter.
+        """
+        count = self.partitions
+        likely = require_letter(name) % max(1, count)
+        order = sorted(range(count), key=lambda number: number != likely)
+        where = [TopicPartition(self.topics.dead_letters, number) for number in order]
         return (name.encode(), (self.topics.prefix + name).encode()), where
 
     @contextmanager

@@ -169,7 +169,7 @@ class Sender:
         key = None if original is None else original.key
         record = Record(letter.topic, letter.partition, letter.offset, now_ms, key, value, headers)
         watermark = source_watermark(self._letters.log, self._letters.topics.prefix, stream.stem, where)
-        return read_element(record, stream, watermark, self._max_future_ms)
+        return read_element(record, stream, watermark, self._max_future_ms, self._formats.translated_now)
 
 
 def _require_accepted(letter: Letter, outcome: DryRun, source: StreamRecord, *, corrected: bool) -> int:

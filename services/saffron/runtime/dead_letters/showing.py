@@ -49,7 +49,9 @@ def whole(letter: Letter, stream: str | None, original: Record | None) -> dict[s
         "shown": shown(letter),
         "hex": hex_lines(letter.value or b""),
         "key": None if original is None or original.key is None else original.key.decode("utf-8", "replace"),
-        "headers": {name: one.decode("utf-8", "replace") for name, one in (original.headers if original else ())},
+        "headers": {
+            name: (one or b"").decode("utf-8", "replace") for name, one in (original.headers if original else ())
+        },
         "original": original is not None,
         "result": letter.result,
     }

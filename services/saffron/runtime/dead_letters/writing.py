@@ -9,6 +9,11 @@ import orjson
 from saffron.runtime.dead_letters.showing import encoded
 from saffron.runtime.streams.places import Place
 
+_MOST_BYTES = 4_000_000
+"""Bytes of a letter; the topic takes 4 MiB."""
+_KEPT = 65_536
+"""Bytes of a value that stay of one that is too long."""
+
 
 @dataclass(frozen=True)
 class LetterMessage:
@@ -32,7 +37,7 @@ def letter_message(
 ) -> LetterMessage:
     """The message of a dead letter. `letters`: the topic, which has `partitions`.
 
-    `value`: of the element alone. `stream`: the name of a merged stream.
+    `value`: of the element alone; of one too long for the topic, its beginning. `stream`: the name of a merged stream.
     """
     text, encoding = encoded(value)
     body = {
@@ -47,4 +52,8 @@ def letter_message(
         **({"number": place.number} if place.number else {}),
         **({"stream": stream} if stream else {}),
     }
-    return LetterMessage(letters, place.partition % partitions, place.id.encode(), orjson.dumps(body))
+    written = orjson.dumps(body)
+    if value is not None and len(value) > _KEPT and len(written) > _MOST_BYTES:
+        cut = f"{detail} (here are the first {_KEPT:,} of its {len(value):,} bytes)"
+        return letter_message(letters, partitions, place, timestamp, reason, cut, value[:_KEPT], stream)
+    return LetterMessage(letters, place.partition % partitions, place.id.encode(), written)

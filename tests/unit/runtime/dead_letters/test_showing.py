@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.runtime.dead_letters.letters import Letter
+from saffron.runtime.dead_letters.letters import SENT_AGAIN, Letter, gather
 from saffron.runtime.dead_letters.showing import hex_lines, place, shown
+from saffron.runtime.dead_letters.writing import letter_message
+from saffron.runtime.log import Record
+from saffron.runtime.streams.places import Place
 
 
 def letter(value: bytes | None, reason: str = "not-json", detail: str = "not JSON: oh") -> Letter:
@@ -57,3 +60,25 @@ def test_hex_shows_offsets_bytes_and_characters() -> None:
     assert rows[0] == '00000000  7b 22 61 22 3a 20 22 ff 0a 22 7d 30 31 32 33 34  {"a": ".."}01234'
     assert rows[1] == "00000010  " + "35 36 37 38 39".ljust(48) + " 56789"
     assert hex_lines(bytes(5000)).endswith("… 904 bytes more")
+
+
+@pytest.mark.parametrize("value", [b"\0" * 5_000_000, "\x01ü".encode() * 900_000, b"\xff" * 4_000_000])
+def test_a_value_too_long_for_the_topic_is_cut_and_said_to_be(value: bytes) -> None:
+    found = letter_message("letters", 3, Place("t", 1, 7), 5, "too-large", "it is long", value)
+    assert len(found.value) < 4_000_000
+    (read,) = gather([Record("letters", 1, 0, 9, found.key, found.value)])
+    assert read.detail == f"it is long (here are the first 65,536 of its {len(value):,} bytes)"
+    assert value.startswith(read.value or b"?")
+
+
+def test_letters_of_a_topic_that_was_made_anew_are_others() -> None:
+    first, second = (
+        letter_message("letters", 1, Place("t", 0, 0), time, "not-json", "oh", text)
+        for time, text in ((5, b"old"), (70, b"new"))
+    )
+    copy = Record("letters", 0, 2, 80, second.key, second.value, ((SENT_AGAIN, b"done"),))
+    records = [Record("letters", 0, at, 9, one.key, one.value) for at, one in enumerate((first, second))]
+    old, new = gather([*records, copy])
+    assert (old.value, old.attempts) == (b"old", ())
+    assert new.value == b"new"
+    assert len(new.attempts) == 1
