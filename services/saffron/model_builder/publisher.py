@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 
@@ -15,6 +16,10 @@ from saffron.runtime.log.murmur2 import partition_of
 
 _FLUSH_SECONDS = 30.0
 _READ_SECONDS = 60.0
+_MOST_BYTES = 16_000_000
+"""Bytes of a record; the topic, and a producer, take 16 MiB."""
+
+_LOG = logging.getLogger(__name__)
 
 
 class Publisher:
@@ -26,13 +31,22 @@ class Publisher:
         self._writer = Writer(log, topic, client_id="model-builder", seconds=_FLUSH_SECONDS)
 
     def publish(self, models: Sequence[AnyModel]) -> None:
-        """Write models, and return when the log has all. After a LogError it may have some: publish them all again."""
+        """Write models, and return when the log has all. After a LogError it may have some: publish them all again.
+
+        A model that is too large for the topic is left out, and logged: it must not hold up the others.
+        """
         if not models:
             return
         partitions = self._log.partitions(self._topic)
         if partitions is None:
             raise LogError(f"topic {self._topic} is missing: `saffron up` creates all topics")
-        found = (record for model in models for record in records(model))
+        found = []
+        for model in models:
+            made = records(model)
+            if (largest := max(len(value) for _, value in made)) > _MOST_BYTES:
+                _LOG.error("the model %s has %d bytes, more than %d, and is left out", made[0][0], largest, _MOST_BYTES)
+                continue
+            found += made
         self._writer.write((partition_of(key, partitions), key, value) for key, value in found)
 
     def close(self) -> None:

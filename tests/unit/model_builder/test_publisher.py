@@ -7,6 +7,7 @@ import pytest
 from saffron.engine.models.transitions.model import TransitionModel, decode
 from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
 from saffron.errors import LogError
+from saffron.model_builder import publisher as publisher_module
 from saffron.model_builder.publisher import Publisher, newest_epoch
 from saffron.runtime.log import Log, Record, TopicPartition, TopicSpec
 from tests.memory.memory_broker import MemoryBroker
@@ -59,3 +60,14 @@ def test_the_newest_epoch_is_found_among_good_and_bad_records(log: MemoryLog) ->
     producer.send("models", 1, None, key=b"b/transitions")
     producer.flush(1.0)
     assert newest_epoch(log, "models") == 12
+
+
+def test_a_model_too_large_for_the_topic_holds_up_no_other(
+    log: MemoryLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    large = model("large", (1, 0))
+    monkeypatch.setattr(publisher_module, "_MOST_BYTES", len(model("a", (1, 0)).encode()))
+    publisher = Publisher(log, "models")
+    publisher.publish([large, model("a", (1, 0))])
+    assert [record.key for record in read(log, 3)] == [b"a/transitions"]
+    assert "large/transitions" in caplog.text

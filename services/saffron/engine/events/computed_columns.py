@@ -61,6 +61,10 @@ class ComputedColumns:
             more[read.name] = kept.column_of(columns, read.types)
         return replace(columns, attributes={**columns.attributes, **more}) if more else columns
 
+    def forget(self, name: str) -> None:
+        """Forget what is kept of a computed value."""
+        self._kept.pop(name, None)
+
 
 class _Texts(NamedTuple):
     """The distinct texts of a column, with the computed column's item for each of them, and for null.

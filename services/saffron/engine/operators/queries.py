@@ -207,6 +207,7 @@ class QueryOperator(EngineHooks[S, R]):
         standing = self._standing.get(name)
         if op in ("add", "remove") and standing is not None:
             self._leave(standing)
+            self._read.remove(name)
             del self._standing[name]
         if op == "add":
             self._add(body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from saffron.engine.events.block import Block
@@ -38,22 +39,31 @@ class ReadColumns:
         self.schema: Schema | None = None
         self._note = note
         self._failed = failed
-        self._unseen: set[str] = set()
+        self._unseen: dict[str, Sequence[str]] = {}
         self._computed: dict[str, list[_Reading]] = {}
         self._computing = ComputedColumns()
 
     def add(self, standing: Reader, plan: Plan) -> None:
         """Note the columns that a query reads beside the schema's attributes."""
-        self._unseen |= set(plan.unseen)
+        self._unseen[standing.name] = tuple(plan.unseen)
         for computed in plan.computed:
             readings = self._computed.get(computed.name, [])
             others = [one for one in readings if one.query.name != standing.name]
             self._computed[computed.name] = [*others, _Reading(standing, computed)]
 
+    def remove(self, name: str) -> None:
+        """Forget the columns that only a query of this name reads, and the computed values that are kept of them."""
+        self._unseen.pop(name, None)
+        for computed, readings in list(self._computed.items()):
+            self._computed[computed] = [one for one in readings if one.query.name != name]
+            if not self._computed[computed]:
+                del self._computed[computed]
+                self._computing.forget(computed)
+
     @property
     def known(self) -> Schema:
         """The schema in force, with computed attributes, and with those that no event has had yet, which are null."""
-        return self._known(self._unseen, self._computed)
+        return self._known(chain.from_iterable(self._unseen.values()), self._computed)
 
     def known_to(self, plan: Plan) -> Schema:
         """The schema in force, with what one query reads beside it.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saffron.engine.events.block import Block, Control
-from saffron.engine.events.column_operations import concat_columns, slice_columns
+from saffron.engine.events.column_operations import concat_columns, conformed, slice_columns
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.models.features.choosing import choose_features, covers
@@ -115,7 +115,8 @@ class Observing:
             asked = [*self._plans.of(view).values()]
             if self._pane is None or not asked or view.schema is None:
                 return None
-            schema, sample = schema_from_record(view.schema), concat_columns(self._sample)
+            schema = schema_from_record(view.schema)  # it may have grown since the first parts
+            sample = concat_columns([conformed(part, schema) for part in self._sample])
             return choose_features(asked, schema, sample, pane=self._pane, seed=self._seed)
         except (FeatureError, SaffronError):
             return None

@@ -67,3 +67,17 @@ def test_a_query_holds_what_it_reads_itself(kind: Callable[..., Operator], texts
     expected = found(make, blocks)
     assert found(make, blocks, frozenset(range(len(blocks)))) == expected
     assert expected.keys() == set(names)
+
+
+@pytest.mark.parametrize(("kind", "text"), [(MatchOperator, MATCHES[0]), (TrendOperator, TRENDS[3])])
+def test_what_a_query_reads_goes_with_it(kind: Callable[..., Operator], text: str) -> None:
+    operator = kind(partition=0)
+    texts = {f"q{number}": text.replace("'z'", f"'{number}'") for number in range(3)}
+    adds = [cases.query_control("add", name, text=one, slot=slot) for slot, (name, one) in enumerate(texts.items())]
+    events = cases.stream(random.Random(1), 20)
+    end = events[15]["seq"]
+    removes = [cases.query_control("remove", name, end) for name in texts]
+    for block in cases.blocks(events, [10], None, [*adds, cases.schema_control(), *removes]):
+        operator.apply(block)
+    read = operator._read  # type: ignore[attr-defined]
+    assert (read._computed, read._unseen, read._computing._kept) == ({}, {}, {})

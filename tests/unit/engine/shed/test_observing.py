@@ -166,3 +166,27 @@ def checkpoint(position: int) -> Control:
     queries = [{**dict(add(0, name).body), "op": "add"} for name in ("q", "r")]
     body = {"schema": schema_to_record(SCHEMA), "queries": queries, "models": {}, "windows": {}}
     return Control(position, "checkpoint", body)
+
+
+def test_features_are_chosen_though_the_schema_grew_within_the_sample() -> None:
+    """An attribute that the query compares comes with a later part of the sample."""
+    text = "PATTERN SEQ(A a, B b) WHERE skip-till-any-match { b.level = 'high' AND b.y > a.x } WITHIN 20 EVENTS"
+    start = schema_to_record(Schema({"x": Kind.FLOAT}, {"A": ("x",), "B": ("x",)}, {}))
+    kinds = {"x": Kind.FLOAT, "level": Kind.STRING, "y": Kind.FLOAT}
+    grown = schema_to_record(Schema(kinds, dict.fromkeys("AB", tuple(kinds)), {}))
+    query = {"op": "add", "name": "q", "version": 1, "text": text, "slot": 0, "from": "now", "shed": "auto"}
+    given = blocks(ENOUGH, 0, Control(0, "schema", {"schema": start}), Control(0, "query", query))
+    more = blocks(ENOUGH, ENOUGH, Control(ENOUGH * SIZE, "schema", {"schema": grown}))
+    level = Column(Kind.STRING, np.arange(SIZE, dtype=np.int32) % 2, ("high", "low"))
+    wide = [
+        replace(
+            block,
+            columns=replace(
+                block.columns,
+                attributes={**block.columns.attributes, "level": level, "y": block.columns.attributes["x"]},
+            ),
+        )
+        for block in more
+    ]
+    half = SAMPLE_EVENTS // SIZE // 2
+    assert announced(applied(ShedderOperator(0, "events", observes=PANE), [*given[: half + 1], *wide]))

@@ -135,8 +135,9 @@ def _merge(order, spare, low, middle, high, found, tail, base, node_row, node_be
 def sort(found, start, stop, tail, base, node_row, node_before, node_part):  # type: ignore[no-untyped-def]
     """Put matches [start, stop), which stand in the order of their last events, into the order of results.
 
-    That is last seq, first seq, then all seqs in pattern order. Runs mostly complete in that order already, so each
-    group of one last event is checked first, then merged run by run (natural merge sort).
+    That is last seq, first seq, then all seqs in pattern order. Most groups of one last event are in order already, by
+    their first events; the others are merged run by run (natural merge sort). `tail`, `base`: the oldest node and the
+    oldest row, from which numbers known modulo 2^32 are compared.
     """
     while start < stop:
         end = start + 1

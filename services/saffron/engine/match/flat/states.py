@@ -208,7 +208,10 @@ class States:
             self.actions.found(f"I{c}[START, q]", f"node_before[np.uintp(H{c}[q]) & np.uintp(ring)]")
 
     def _copies(self, state: State) -> None:
-        """Write skip-till-any: the run stays in any case; a copy of it takes the event."""
+        """Write skip-till-any within a closure: the run stays as it is, and a copy in the same state takes the event.
+
+        At the last component the copy is reported as a match, if it may end there.
+        """
         out, c = self.text.out, state.index
 
         def body() -> None:

@@ -29,7 +29,10 @@ POOL = (
 
 
 def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
-    """Write the code that reads the attributes of the event for conditions and features."""
+    """Write the code that reads the event's attributes, those of `names`, into variables x0, x1, ...
+
+    Numbers of `features` also get r (as float64), k (1.0, or 0.0 for null) and z (r, or 0.0 for null).
+    """
     aggregated = {feature.name for feature in features}
     out("row32 = np.uint32(row & 0xFFFFFFFF)")
     for number, (name, kind) in enumerate(names.attributes.items()):
@@ -193,7 +196,11 @@ class StepSource:
             out(f"G{c}[slot, BEGIN] = 0 if n{c} == 0 else G{c}[slot, BEGIN] + k")
 
     def _contiguity(self) -> None:
-        """Write the code that ends runs when an event of their key (strict: of the stream) is not part of them."""
+        """Write the code that ends all runs of the event's key, before it is taken, under the contiguous strategies.
+
+        Strict contiguity: the last event of the key is not the one just before in the stream. Partition contiguity: no
+        component can take the event. An event that none can take is then passed over.
+        """
         if self.text.strategy not in CONTIGUOUS:
             return
         out = self.text.out

@@ -89,7 +89,10 @@ def _write(found, components, base, node_row, node_before, node_part, ends, keys
 
 @kernel(int64(int64[::1], int64[::1], int64, int64))
 def _difference(keys, ends, i, j):  # type: ignore[no-untyped-def]
-    """The order of keys i and j: below 0 if i comes first, 0 if they are equal."""
+    """The order of keys i and j, number by number: -1 if i comes first, 1 if j does, 0 if they are equal.
+
+    Key i is `keys[ends[i - 1]:ends[i]]`. No key is the beginning of another.
+    """
     a = ends[i - 1] if i > 0 else 0
     b = ends[j - 1] if j > 0 else 0
     while a < ends[i] and b < ends[j]:

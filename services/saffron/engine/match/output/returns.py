@@ -95,7 +95,10 @@ def _aggregate(leaf: Aggregate, value: Value) -> Evaluate:
 
 
 def aggregate(function: str, values: Sequence[Any]) -> Any:
-    """count, sum, avg, min, max or stddev of values that are not null, computed in order as kernels do."""
+    """The count, sum, avg, min, max or stddev (of a sample) of values, computed in order as kernels do.
+
+    The caller has left out nulls. Of no values count and sum are 0, the others null; so is stddev of one value.
+    """
     if function == "count":
         return len(values)
     if function in ("min", "max"):

@@ -266,7 +266,10 @@ class QueryRuns(Runs):
         return parts and own.merging == its.merging and places[0] == places[1] and tables
 
     def save(self) -> dict[str, Any]:
-        """Everything that decides further results, as copies. Arrays of a part are named after it ("nodes.row")."""
+        """The state that decides further results, as copies: counters, windows, stored events, chains, runs, OUTPUT.
+
+        The last block's matches are left out. Arrays of a part are named after it ("nodes.row").
+        """
         tail, head = int(self.counters[NODE_TAIL]), int(self.counters[NODE])
         arrays: dict[str, Any] = {
             "counters": self.counters.copy(),

@@ -122,7 +122,8 @@ class Retained:
     def forget(self, first: Ints) -> None:
         """Forget retained partial matches with these first events, which were dropped after all.
 
-        Their outcome stays unknown. The others that the same orders retained stand for them too.
+        Their outcome stays unknown. The others that the same orders retained get their weight, in proportion, unless
+        more than `_FEW_NOTES` are left.
         """
         gone: dict[int, float] = {}
         for begins in first.tolist():

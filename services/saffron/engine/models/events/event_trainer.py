@@ -50,7 +50,10 @@ def train_events(
     prior: float = PRIOR,
     trees: bool = True,
 ) -> EventModel:
-    """The model of a query. `trees`: fit the tree and the forest too, which needs scikit-learn.
+    """The event model of a query: utilities by key, content, kind and position, and curves of loss by shedder.
+
+    `prior`: the weight, in events, that the mean of a content has in a key's utility. `trees`: fit the tree and the
+    forest too, which needs scikit-learn.
 
     Shares of matches lost are those of each half's matches under what the other half taught, where both have matches.
     """

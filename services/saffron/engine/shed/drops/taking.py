@@ -67,7 +67,7 @@ class Taking:
     def saw(self, columns: Columns, features: Mapping[str, tuple[FeatureSpec, Features] | None]) -> None:
         """Measure the next block. `features`: by query, the features of its events, or None."""
         for name, own in self._queries.items():
-            own.fits = _fits(own, len(columns), features.get(name))
+            own.fits = _fits(own, columns, features.get(name))
             spare, types = float(1.0 - own.fits.mean()), _shares(own, columns)
             own.near = _towards(own.near, spare, len(columns), _NEAR)
             own.far = _towards(own.far, spare, len(columns), _FAR)
@@ -125,7 +125,8 @@ class Taking:
         if even is UNKNOWN:
             return np.full(len(columns), share)
         rates = dict(zip(even.types, even.rates(share).tolist(), strict=True))
-        other = rates.get(None, 1.0)
+        # Other types fit nothing, and are gone already; where no event may be skipped, they count as any.
+        other = rates.get(None, share)
         by_code = np.array([*(rates.get(value, other) for value in values), 1.0])
         found: Floats = by_code[columns.type.data]
         return found
@@ -145,9 +146,18 @@ def unfit_first(marks: Marks, fits: Marks, drawn: Floats) -> Marks:
     return found
 
 
-def _fits(own: _Query, count: int, features: tuple[FeatureSpec, Features] | None) -> Marks:
-    if features is None or not can_skip(own.plan):
-        return np.ones(count, np.bool_)
+def _fits(own: _Query, columns: Columns, features: tuple[FeatureSpec, Features] | None) -> Marks:
+    """bool [n]: the events that may fit a query: by type where features are not known; all if none may be skipped.
+
+    What is known by vector is kept in `own.known`.
+    """
+    if not can_skip(own.plan):
+        return np.ones(len(columns), np.bool_)
+    if features is None:
+        types = types_of(own.plan)
+        by_code = np.array([*(None in types or value in types for value in columns.type.values), None in types])
+        fitting: Marks = by_code[columns.type.data]
+        return fitting
     spec, found = features
     if own.known is None or own.known[0] != spec.identity:
         plan = own.plan

@@ -97,10 +97,10 @@ class Detector:
         self._taken.forget(query)
 
     def forwarded(self, next_seq: int, events: int, partial_matches: float, seen: Mapping[str, float]) -> None:
-        """Record a block that goes out, to compare the expected time with the measured one.
+        """Record a block that goes out with the time that each reader should take, to compare that with its report.
 
-        `partial_matches`: alive beside it. `seen`: by query in force, the share of the block's events that are not
-        masked.
+        `partial_matches`: of the matcher, alive beside the block. `seen`: by query in force, the share of the block's
+        events that are not masked.
         """
         for service, pace in self._paces.items():
             costs = self.costs(service, seen)

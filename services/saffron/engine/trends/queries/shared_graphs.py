@@ -148,6 +148,10 @@ class SharedGraphs:
             graph.copy_for(apart)
 
     def _unite(self, graphs: Sequence[SharedGraph], block: Block, begin: int, step: TakeStep) -> None:
+        """Make as few graphs as possible of those that are alike. Readers that are `apart` keep graphs of their own.
+
+        `begin`, `step`: as in `settle`.
+        """
         alike: dict[str, list[SharedGraph]] = {}
         for graph in graphs:
             if not graph.readers[0].apart:

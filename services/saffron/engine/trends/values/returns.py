@@ -165,7 +165,8 @@ class Returns:
         def leaf(one: Expr) -> Any:
             if isinstance(one, GroupValue):
                 value = row.group[one.index]
-                return Fraction(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+                is_number = isinstance(value, int | float) and not isinstance(value, bool)
+                return (Decimal(value) if huge else Fraction(value)) if is_number else value
             assert isinstance(one, TrendValue)
             return self._aggregates[one.index].value(row, huge=huge)
 
@@ -243,6 +244,8 @@ def _is_whole(value: Any, *, unlimited: bool) -> bool:
     """True if a value is shown as an integer: one of 64 bits, or, `unlimited`, of any size."""
     if unlimited and isinstance(value, Fraction):
         return value.denominator == 1
+    if isinstance(value, Decimal):  # `abs` of one beyond the default context overflows
+        return value.copy_abs() < _LARGEST and value == int(value)
     return value is not None and abs(value) < _LARGEST and value == int(value)
 
 

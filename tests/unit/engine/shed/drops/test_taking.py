@@ -81,3 +81,25 @@ def test_chance_would_drop_so_many_of_the_events_that_fit(share: float, fitting:
     assert masked.masked["q"] == pytest.approx(share, abs=0.015)
     assert masked.fitting["q"] == pytest.approx(fitting, abs=0.015)
     assert (masked.gone["q"] > 0) is (fitting > 0)
+
+
+@pytest.mark.parametrize(("strategy", "share"), [("strict-contiguity", 0.1), ("skip-till-next-match", 0.6)])
+def test_other_types_go_by_the_share_where_no_event_may_be_skipped_and_first_where_one_may(
+    strategy: str, share: float
+) -> None:
+    """Features are not known: types are."""
+    schema = Schema({"x": Kind.INT}, {"A": ("x",), "B": ("x",), "X": ("x",)}, {}, given=True)
+    plan = compile_query(f"PATTERN SEQ(A a, B b) WHERE {strategy} {{ a.x < b.x }} WITHIN 90 EVENTS", schema)
+    assert isinstance(plan, MatchPlan)
+    drops = EventDrops(3)
+    drops.taking.serve({"q": plan})
+    draw, gone, others = np.random.default_rng(1), 0, 0
+    for begin in range(0, EVENTS, BLOCK):
+        seq = np.arange(begin, begin + BLOCK)
+        kinds = draw.choice(3, BLOCK, p=(0.25, 0.25, 0.5)).astype(np.int32)
+        block = Columns(seq, seq, seq, Column(Kind.STRING, kinds, ("A", "B", "X")), {"x": Column(Kind.INT, seq)})
+        drops.taking.saw(block, {})
+        found = drops.taking.evenly(block, "q", share, np.zeros(BLOCK, np.bool_), 0.0, draw.random(BLOCK))
+        gone, others = gone + int(found.sum()), others + int(found[kinds == 2].sum())
+    assert gone / EVENTS == pytest.approx(share, abs=0.02)
+    assert others / (EVENTS / 2) == pytest.approx(share if strategy == "strict-contiguity" else 1.0, abs=0.02)

@@ -88,6 +88,7 @@ def test_sums_are_shown_by_their_values_whatever_their_kinds(function: str, exac
         (3, 124, " EXACT", b"13835058055282163712"),
         (2**63 - 1, 201, "", b"1.1692013098647223e+49"),
         (-(2**63) + 1, 2**20, "", b'"-2.3947291692645208e+157845"'),
+        (2**62, 2**23, "", b'"9.5234246538253335e+1262629"'),
     ],
 )
 def test_sums(number: int, scale: int, exact: str, shown: bytes) -> None:

@@ -134,7 +134,11 @@ class AbsentSource:
             self._sequences(absence, "y", None, None)
 
     def _sequences(self, absence: Absence, lane: str, taken: int | None, before: str | None) -> None:
-        """`ok` becomes False if any sequence of a NOT lies there, and in its time if it has one."""
+        """Write the code that sets `ok` to False if a sequence of a NOT lies between two rows, within the NOT's time.
+
+        It begins behind row `behind`, and ends before the row at place `before` (None: up to the event at hand). Under
+        UNTIL it may end with the event at hand.
+        """
         for sequence in absence.sequences:
             timed = f"now[{{0}}] - now[behind & row_mask] <= {self._time(absence)}" if absence.duration else ""
             self.text.out("a = row" if before is None or absence.until else f"a = row_before[{before}]")

@@ -133,7 +133,10 @@ class GeneralSource:
         event_values(out, self.text.names, self.text.state.features)
 
     def _room(self) -> None:
-        """Stop before the event if anything that it may need is too small: then the caller grows it and calls again."""
+        """Write the code that stops before the event if nodes, found matches or the pool have no room for it.
+
+        The caller then grows them and calls again. A larger segment within the pool is taken at once (`reserve`).
+        """
         out, table = self.text.out, self.text.automaton.table
         out(f"if node + (n + 1) * {table.fan} + 64 - counters[NODE_TAIL] > ring:")
         out("    status = GROW_NODES")
