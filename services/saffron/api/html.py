@@ -36,7 +36,7 @@ def values(items: Mapping[str, Any]) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A plain table."""
+    """An HTML table. Cells are shown as by `number`, and escaped."""
     head = "".join(f'<th style="{_CELL};opacity:.65">{escape(name)}</th>' for name in columns)
     body = "".join(
         "<tr>" + "".join(f'<td style="{_CELL}">{escape(number(cell))}</td>' for cell in row) + "</tr>" for row in rows

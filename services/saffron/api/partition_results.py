@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -30,6 +31,7 @@ class PartitionResults:
         self._end = offset + 1
         if body is not None:
             if body.get("chunk", 0) == 0:
+                self._give_up(body)
                 self._begun.append((offset, [body]))
             else:
                 for _, chunks in self._begun:
@@ -38,6 +40,19 @@ class PartitionResults:
         while self._begun and len(self._begun[0][1]) == self._begun[0][1][0].get("chunks", 1):
             chunks = self._begun.popleft()[1]
             yield from chunks if len(chunks) == 1 else _together(chunks)
+
+    def _give_up(self, body: Body) -> None:
+        """Give up a result of the same query and partition as `body` that lacks chunks: none comes any more.
+
+        A chunk may be a dead letter for its size, or its query may have failed between two chunks.
+        """
+        for begun in list(self._begun):
+            first = begun[1][0]
+            same = all(first.get(name) == body.get(name) for name in ("query", "partition"))
+            if same and len(begun[1]) < first.get("chunks", 1):
+                self._begun.remove(begun)
+                missing = f"{len(begun[1])} of {first['chunks']} chunks"
+                warnings.warn(f"result {first['id']} of query {first['query']} has {missing} only", stacklevel=2)
 
 
 def _together(chunks: list[Body]) -> Iterator[Body]:

@@ -163,6 +163,7 @@ class Subscription:
             for where, one in lost.items():
                 told = f"{self._shown(where)} has no offset {one.wanted}, and is read from {one.first} on"
                 warnings.warn(f"results are missing: {told}", stacklevel=2)
+                self._partition_results[where] = PartitionResults(one.first)
             for record in records:
                 self._read[TopicPartition(record.topic, record.partition)] = record.offset + 1
             yield from records

@@ -57,7 +57,10 @@ class Feed:
         self._topics = {name: self._agent(name) for name in tables.topics}
 
     async def start(self) -> None:
-        """Joins the group; returns once the tables hold all messages that were in the topics at the call."""
+        """Joins the group; returns once the tables hold the messages that were in the topics at the call.
+
+        Of a topic without compaction (`tailed`) these are the last `_TAIL` at least.
+        """
         await self.app.start()
         partitions = [faust.types.TP(name, 0) for name in self._topics]
         while not set(partitions) <= set(self.app.consumer.assignment()):

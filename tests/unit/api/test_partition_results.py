@@ -17,8 +17,8 @@ Body = Mapping[str, Any]
 def chunks(name: str, count: int) -> list[Body]:
     """A result in `count` chunks with a node each; as one record where it has one."""
     if count == 1:
-        return [{"id": name, "nodes": [0]}]
-    return [{"id": name, "chunk": number, "chunks": count, "nodes": [number]} for number in range(count)]
+        return [{"id": name, "query": name, "nodes": [0]}]
+    return [{"id": name, "query": name, "chunk": number, "chunks": count, "nodes": [number]} for number in range(count)]
 
 
 @st.composite

@@ -314,3 +314,15 @@ def test_counts_with_exact_are_integers_however_long(size: int) -> None:
         assert digits in one._repr_html_()
     table = saffron.replay(text, events).to_arrow()
     assert [str(row["n"]) for row in table["return"].to_pylist() if row is not None] == [digits]
+
+
+def test_groups_and_counts_beyond_every_float_go_together() -> None:
+    text = """
+        PATTERN A+ GROUP BY price WITHIN 1 hour
+        RETURN price, COUNT(*) AS n, COUNT(*) * price AS total, price + 1 AS more HAVING COUNT(*) > price
+    """
+    (found,) = saffron.replay(text, [{"type": "A", "ts": ts, "price": 0.5} for ts in range(4_200)])
+    assert isinstance(found, saffron.Trend)
+    assert (found.group["price"], found.returns["more"]) == (0.5, 1.5)
+    total, count = (Decimal(found.returns[name]) for name in ("total", "n"))
+    assert abs(2 * total / count - 1) < Decimal("1e-15")

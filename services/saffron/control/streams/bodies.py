@@ -36,7 +36,10 @@ def applied_body(found: StreamPlan) -> dict[str, Any]:
 
 
 def topics_of(record: StreamRecord) -> list[str]:
-    """The topics that a stream's events come from; none of a stream that is made from another one."""
+    """The topics that a stream's events come from: its own, or its definition's; none where another stream gives them.
+
+    Of a definition of a later version these are all topics that it ever had.
+    """
     if record.source is not None:
         return []
     if record.definition is None:

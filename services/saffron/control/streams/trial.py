@@ -124,12 +124,15 @@ def _parts(records: Sequence[Record], batch: RawBatch) -> Parts:
 
 
 def main() -> None:
-    """Runs one trial."""
+    """Runs one trial. Standard output has the outcome alone: what a user's module prints goes to the errors."""
     os.nice(5)  # detection goes first
+    answer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     memory = limit_data(MOST_MEMORY)
     import_modules(sys.argv[1])
     outcome = _outcome(pickle.load(sys.stdin.buffer), memory)  # noqa: S301  the service itself has written it
-    sys.stdout.buffer.write(orjson.dumps(outcome, option=orjson.OPT_NON_STR_KEYS))
+    with answer:
+        answer.write(orjson.dumps(outcome, option=orjson.OPT_NON_STR_KEYS))
 
 
 def _outcome(trial: Trial, memory: int) -> Mapping[str, Any]:

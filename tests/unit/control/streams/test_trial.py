@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import pickle
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 import pytest
@@ -123,3 +125,13 @@ def test_the_service_leaves_the_engine_to_the_process_of_a_trial() -> None:
     code = f"import saffron.control.main, sys; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_what_a_users_module_prints_is_no_part_of_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "chatty.py").write_text("import os\nprint('hello')\nos.write(1, b'hello again')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    request = pickle.dumps(Trial(DEFINITION, PAID, shop(3), 2, 60.0))
+    command = [sys.executable, "-m", "saffron.control.streams.trial", "chatty"]
+    done = subprocess.run(command, input=request, capture_output=True, check=True)
+    assert orjson.loads(done.stdout)["count"] == 3
+    assert done.stderr == b"hello\nhello again" or done.stderr == b"hello againhello\n"
