@@ -11,9 +11,9 @@ from saffron.runtime.process.config import Settings, user_cache_directory
 
 
 def machine_findings(settings: Settings, *, runs: bool, environ: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """The findings of all checks of this machine.
+    """The findings of all checks of this machine: Python, packages, Java, jars, directories, kernels, files, ports.
 
-    `runs`: whether a system runs under the data directory, and so has its ports.
+    `runs`: a system runs under the data directory; then ports are not checked, since it has them.
     """
     python, requirements = packages.required()
     versions = packages.installed(requirements)

@@ -82,9 +82,9 @@ def _check_outside(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> 
 
 
 def _check_ended(use: Use, ruled: NotLayout, layout: Layout, scope: Scope) -> None:
-    """Raise QueryError unless a reference to the repetition that an UNTIL ends reads earlier events of it.
+    """Raise QueryError unless a reference to the repetition that an UNTIL ends reads its first event, or earlier ones.
 
-    Events before the current one have a meaning where the repetition is of one event.
+    Events before the current one can be read where a single component is repeated.
     """
     inside = [leaf.loops for leaf in layout.leaves[: layout.positive] if ruled.loops[-1] in leaf.loops]
     if use.index is Index.FIRST or (use.index in LOOKING_BACK and inside == [ruled.loops]):

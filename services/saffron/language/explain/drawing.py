@@ -15,7 +15,7 @@ from saffron.carets import printable
 from saffron.language.explain.automaton import FINAL, State
 from saffron.language.explain.outline import absence_name, condition_lines, outline, skipping
 from saffron.language.patterns.layout import paths
-from saffron.language.patterns.links import positions
+from saffron.language.patterns.links import Link, positions
 from saffron.language.plan.match_plan import MatchPlan
 
 RADIUS = 28
@@ -96,16 +96,21 @@ def draw_pattern(plan: MatchPlan, title: str) -> str:
     arrows = []
     for link in sorted(found.links, key=lambda link: (place[link.source], place[link.target])):
         back = pairs.get((link.target, link.source))
-        both = back is not None and link.source != link.target and skipping(back, plan) == skipping(link, plan)
+        word, text = _words(link, plan)
+        both = back is not None and link.source != link.target and _words(back, plan) == (word, text)
         if not both or place[link.source] < place[link.target]:
             ends = place[link.source], place[link.target]
-            absent = sorted(number for number in link.absent if not plan.absences[number].or_else)
-            word = ", ".join(absence_name(number, plan) for number in absent)
-            text = ("again, " if link.again else "") + skipping(link, plan) + (f", {word}" if word else "")
             arrows.append(Arrow(*ends, word, text, both, _ends(nodes, *ends, both)))
     conditions = condition_lines(plan)
     notes = [*outline(plan.pattern, plan), *([""] if conditions else []), *conditions, *([""] if arrows else [])]
     return draw(nodes, arrows, notes, title)
+
+
+def _words(link: Link, plan: MatchPlan) -> tuple[str, str]:
+    """The label of a link, which names its NOTs, and its line in the legend."""
+    absent = sorted(number for number in link.absent if not plan.absences[number].or_else)
+    word = ", ".join(absence_name(number, plan) for number in absent)
+    return word, ("again, " if link.again else "") + skipping(link, plan) + (f", {word}" if word else "")
 
 
 def draw(nodes: list[Node], arrows: list[Arrow], notes: list[str], title: str) -> str:

@@ -166,7 +166,11 @@ def _is_wide(expr: Expr) -> bool:
 def _placed(
     call: tree.Call, row: Function, arguments: Sequence[Expr], kind: Kind, scope: Scope, *, returned: bool
 ) -> Expr:
-    """The call in the form that computes it: a constant, a part of a kernel, a computed value, or Python in RETURN."""
+    """The call as a plan has it: a constant, the computed attribute of one event, or a `Call`.
+
+    A `Call` is computed by kernels, or in Python for RETURN and HAVING (`returned`). QueryError elsewhere for a
+    function of several events, or of a list, that no kernel computes.
+    """
     leaves = [leaf for argument in arguments for leaf in reads(argument)]
     if not leaves and all(map(_is_constant, arguments)):
         value = evaluated(Applied(row.name, tuple(map(tree_of, arguments))), lambda _: None)

@@ -60,7 +60,8 @@ def _values(part: Any, values: Mapping[str, Any]) -> None:
         _scalar(part[name], value)
 
 
-def _bounds(part: Any, events: Mapping[str, Any]) -> None:
+def _bound_events(part: Any, events: Mapping[str, Any]) -> None:
+    """Write the events that each variable has bound: one, or a list, which may be empty; an empty entry for none."""
     for name, bound in events.items():
         slot = part[name]
         if isinstance(bound, list):
@@ -93,7 +94,7 @@ def _scalar(slot: Any, value: Any) -> None:
 
 _PARTS: Mapping[str, Callable[[Any, Any], None]] = {
     **dict.fromkeys(("key", "group", "return", "attributes"), _values),
-    "events": _bounds,
+    "events": _bound_events,
     "window": _fill,
     "count": _scalar,
     "nodes": _nodes,
