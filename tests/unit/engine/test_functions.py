@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -355,6 +356,34 @@ def test_a_function_of_ones_own_is_called_in_a_step_of_its_query_while_that_is_i
     finally:
         own.forget("seen")
     assert called == ["own", "own"], "what no query in force reads is not computed"
+
+
+@pytest.mark.parametrize("cuts", [[], [2, 4], [3]])
+def test_a_function_of_ones_own_is_called_for_events_in_the_life_of_its_query_only(cuts: list[int]) -> None:
+    """Wherever a block is cut: else a query could fail by an event that it never sees."""
+    called: list[float] = []
+
+    def seen(x: float) -> float:
+        called.append(x)
+        return x
+
+    lines = b"".join(b'{"type":"A","ts":%d,"x":%d}\n' % (at, at) for at in range(6))
+    schema, columns = decode_ndjson(lines)
+    body = {"name": "own", "version": 1, "text": "PATTERN A a WHERE seen(a.x) >= 0" + WITHIN, "slot": 0, "from": "now"}
+    controls = (
+        Control(0, "schema", {"schema": schema_to_record(schema)}),
+        Control(2, "query", {"op": "add", **body}),
+        Control(4, "query", {"op": "remove", **body}),
+    )
+    register("seen", seen, frozenset())
+    try:
+        operator = MatchOperator(partition=0, compiled=False)
+        for low, high in pairwise([0, *cuts, 6]):
+            mine = tuple(one for one in controls if low <= one.position < high)
+            operator.apply(Block(slice_columns(columns, low, high), low, high, high, controls=mine))
+    finally:
+        own.forget("seen")
+    assert called == [2, 3]
 
 
 @pytest.mark.usefixtures("halves")

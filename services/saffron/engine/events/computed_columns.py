@@ -46,10 +46,11 @@ class ComputedColumns:
         self._room = room
         self._kept: dict[str, _Kept] = {}
 
-    def added(self, columns: Columns, reads: Iterable[ComputedRead]) -> Columns:
+    def added(self, columns: Columns, reads: Iterable[ComputedRead], rows: range | None = None) -> Columns:
         """The events with computed values. FunctionError: a user's function fails.
 
-        A value that calls such a function is null for events of other types than it is read of.
+        A value that calls such a function is null for events of other types than it is read of, and for those that are
+        not among `rows` (None: all).
         """
         more = {}
         for read in reads:
@@ -58,7 +59,7 @@ class ComputedColumns:
                 one = Computed.of_name(read.name)
                 assert one is not None, read.name
                 kept = self._kept[read.name] = _Kept(one, self._room)
-            more[read.name] = kept.column_of(columns, read.types)
+            more[read.name] = kept.column_of(columns, read.types, rows)
         return replace(columns, attributes={**columns.attributes, **more}) if more else columns
 
     def forget(self, name: str) -> None:
@@ -95,11 +96,13 @@ class _Kept:
         self._last: _Texts | None = None
         self._vectors: dict[tuple[Kind, ...], Expr | None] = {}
 
-    def column_of(self, columns: Columns, types: Sequence[EventTypes]) -> Column:
-        """The value for each event, or for those of the types only where it calls a function of the user's own."""
+    def column_of(self, columns: Columns, types: Sequence[EventTypes], within: range | None) -> Column:
+        """The value for each event, or for those of the types within some rows where it calls a user's own function."""
         if not self._one.calls_own:
             return self.column(columns)
         rows = _rows_of(columns.type, types)
+        if within is not None:
+            rows = rows[(rows >= within.start) & (rows < within.stop)]
         if len(rows) == len(columns):
             return self.column(columns)
         read = {name: one for name in self._attributes if (one := columns.attributes.get(name)) is not None}

@@ -86,10 +86,10 @@ class QueryOperator(EngineHooks[S, R]):
         begin = 0
         for control in block.controls:
             stop = int(np.searchsorted(seq, control.position))
-            self._advance(self._read.fitted(block), begin, stop, control.position)
+            self._advance(self._read.fitted(block, begin, stop), begin, stop, control.position)
             begin, failures.position = stop, control.position
             self._control(control, history)
-        self._advance(self._read.fitted(block), begin, len(seq), block.next_seq)
+        self._advance(self._read.fitted(block, begin, len(seq)), begin, len(seq), block.next_seq)
         self._events += len(seq)
         failures.position = block.next_seq
         self._finish(block)

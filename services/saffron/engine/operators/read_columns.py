@@ -78,14 +78,17 @@ class ReadColumns:
         more |= {name: one.kind for name in computed if (one := Computed.of_name(name)) is not None}
         return replace(self.schema, kinds={**self.schema.kinds, **more}) if more else self.schema
 
-    def fitted(self, block: Block) -> Block:
-        """The block with all attributes of `known`, each of its kind there. What no query in force reads is null."""
+    def fitted(self, block: Block, begin: int, stop: int) -> Block:
+        """The block with all attributes of `known`, each of its kind there. What no query in force reads is null.
+
+        So are, outside of rows begin..stop-1, values of a user's own functions: queries in force see these rows alone.
+        """
         if self.schema is None:
             return block
         columns = conformed(block.columns, self.known)
         for readings in self._computed.values():
             if active := [one for one in readings if one.query.active is not None]:
-                columns = self._with(columns, active)
+                columns = self._with(columns, active, range(begin, stop))
         return block if columns is block.columns else replace(block, columns=columns)
 
     def fitted_for(self, block: Block, standing: Reader) -> Block:
@@ -94,19 +97,19 @@ class ReadColumns:
         own = [one.computed for readings in self._computed.values() for one in readings if one.query is standing]
         return replace(block, columns=self._computing.added(conformed(block.columns, self.known), own))
 
-    def _with(self, columns: Columns, readings: Sequence[_Reading]) -> Columns:
+    def _with(self, columns: Columns, readings: Sequence[_Reading], rows: range) -> Columns:
         """The columns with a value that several queries read. Those fail that read it of an event that it fails on."""
         query, first = readings[0].query, readings[0].computed
         self._note(query.name, query.version, ADVANCING)
         types = dict.fromkeys(one for reading in readings for one in reading.computed.types)
         try:
-            return self._computing.added(columns, [replace(first, types=tuple(types))])
+            return self._computing.added(columns, [replace(first, types=tuple(types))], rows)
         except Exception as error:
             if not is_of_query(error):
                 raise
-            return self._without_failed(columns, readings, error)
+            return self._without_failed(columns, readings, rows, error)
 
-    def _without_failed(self, columns: Columns, readings: Sequence[_Reading], error: Exception) -> Columns:
+    def _without_failed(self, columns: Columns, readings: Sequence[_Reading], rows: range, error: Exception) -> Columns:
         """The columns after `error`: the queries that cause it fail, the others have the value.
 
         Each query computes the value by itself first. If all of them can, or there is one query alone, all fail with
@@ -114,10 +117,10 @@ class ReadColumns:
         """
         if len(readings) > 1:
             for reading in readings:
-                self._with(columns, [reading])
+                self._with(columns, [reading], rows)
         left = [one for one in readings if one.query.active is not None]
         if len(left) < len(readings):
-            return self._with(columns, left) if left else columns
+            return self._with(columns, left, rows) if left else columns
         for reading in readings:  # it fails for one alone, or for all together and for nobody alone
             self._failed(reading.query, error)
         return columns

@@ -10,8 +10,8 @@ from saffron.errors import SearchError
 from saffron.runtime.process.background import Background
 
 T = TypeVar("T")
-_PATIENCE = 0.2
-"""Seconds that a search is waited for: most take milliseconds."""
+_PATIENCE = 0.1
+"""Seconds that a search is waited for when it begins: most take milliseconds."""
 
 
 class Search(Generic[T]):
@@ -26,9 +26,10 @@ class Search(Generic[T]):
 
         `wanted`: a noun for what is looked for, for the message.
         """
+        patience = 0.0
         if self._future is None:
-            self._future = self._executor(work)
-        if not wait([self._future], _PATIENCE).done:
+            self._future, patience = self._executor(work), _PATIENCE
+        if not wait([self._future], patience).done:
             raise SearchError(f"{wanted} is looked for")
         future, self._future = self._future, None
         return future.result()

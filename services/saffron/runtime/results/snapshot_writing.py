@@ -33,7 +33,8 @@ class SnapshotWriting:
 
     def begin_at(self, position: int, now_ms: int) -> None:
         """The state as it is now can be restored from what is there."""
-        self._at, self._position = self._tried_at, _ = now_ms, position
+        self._at = self._tried_at = now_ms
+        self._position = position
 
     def age(self, position: int, now_ms: int) -> int:
         """Age of the newest snapshot in ms (before the first: time since the take-over); 0 if nothing was applied
