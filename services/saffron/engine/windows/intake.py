@@ -13,6 +13,7 @@ from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.decoding.growth import needed
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.schema_record import schema_from_record
 from saffron.engine.windows.dead_letters import Losses, Refused
 from saffron.engine.windows.made_types import without_made
 from saffron.engine.windows.marks import Mark
@@ -50,6 +51,14 @@ class Intake:
             self._ordering.hold.conform(schema)
         self.schema = schema
         self._decoder = self._decoder_of(schema)
+
+    def decode_as_before(self) -> None:
+        """Decode records that are read again by the schema that was in force then, others by the one in force."""
+        before = self._progress.marks.decoded_by
+        if before is not None:
+            self._decoder = self._decoder_of(schema_from_record(before))
+        elif self.schema is not None and self._decoder.schema is not self.schema:
+            self._decoder = self._decoder_of(self.schema)
 
     def _decoder_of(self, schema: Schema) -> Decoder:
         return Decoder(schema, self._max_future)
@@ -106,6 +115,8 @@ class Intake:
             self._number(self._ordering.raise_to(mark.watermark))
             if mark.end:
                 self._outbox.add_cut(self._ordering.watermark, None)
+        if mark.before is not None:
+            self.decode_as_before()
 
     def _take(self, batch: RawBatch, decoded: Decoded) -> None:
         """Take decoded records in order: events, watermarks, the end of the stream. Others are dead letters."""
@@ -124,7 +135,8 @@ class Intake:
 
     def _arrive(self, batch: RawBatch, decoded: Decoded, first: int, last: int) -> list[Refused]:
         """Put the events of records first..last-1 in order; returns the late ones."""
-        released, late = self._ordering.arrive(batch, decoded, first, last, self._progress.marks)
+        version = None if self._decoder.schema is self.schema else self.schema
+        released, late = self._ordering.arrive(batch, decoded, first, last, self._progress.marks, version)
         self._number(released)
         return late
 

@@ -235,6 +235,7 @@ class WindowingOperator:
         record = outbox.in_force.schema
         if record is not None and (self.schema is None or schema_to_record(self.schema) != record):
             self._intake.use(schema_from_record(record))
+        self._intake.decode_as_before()
         self._queries.resume(block, self.schema if record is not None else None)
         if record is None and self.schema is not None:
             self._versions.put(self.schema)

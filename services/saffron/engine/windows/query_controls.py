@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from saffron.engine.events.block import Block
 from saffron.engine.events.columns import Columns
 from saffron.engine.events.schema_record import schema_to_record
+from saffron.engine.operators.containment import is_of_query
 from saffron.engine.operators.standing import Compiler
 from saffron.engine.windows.outbox import Outbox
 from saffron.engine.windows.registered import Change, Notice, QueriesInForce
+from saffron.errors import one_line
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.records.query import QueryRecord
 from saffron.schema.schema import Schema
@@ -63,8 +65,16 @@ class QueryControls:
         self._notices = []
 
     def opened(self, columns: Columns) -> dict[str, list[int]]:
-        """The numbers of the events at which windows open (OPEN ON), by query."""
-        return {query.name: query.opens_at(columns) for query in self.standing.queries.values()}
+        """The numbers of the events at which windows open (OPEN ON), by query. A query whose condition raises fails."""
+        found = {}
+        for query in list(self.standing.queries.values()):
+            try:
+                found[query.name] = query.opens_at(columns)
+            except Exception as error:
+                if not is_of_query(error):
+                    raise
+                self.fail(query.name, query.added, f"OPEN ON: {type(error).__name__}: {one_line(error)}")
+        return found
 
     def take_notices(self) -> list[Notice]:
         """The notices since the last call."""

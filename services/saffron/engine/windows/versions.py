@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.decoding.growth import given_anew, joined
+from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.windows.cutting import Cutter
 from saffron.engine.windows.intake import Intake
+from saffron.engine.windows.marks import Mark
 from saffron.engine.windows.query_controls import QueryControls
 from saffron.engine.windows.read_progress import Progress
 from saffron.errors import SchemaError
@@ -80,6 +82,8 @@ class Versions:
             raise SchemaError(f"{error}; add a stream with the new schema under another name") from None
         if version is not schema:
             self._intake.losses.schema_given()
+            if schema is not None:
+                self._progress.marks.add(Mark(self._progress.read, before=schema_to_record(schema)))
             self.adopt(version)
 
     def put(self, schema: Schema) -> None:

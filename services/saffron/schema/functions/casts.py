@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -49,7 +50,9 @@ def to_string(value: Any) -> str | None:
     """A value as a text: numbers and truth values as results write them."""
     if isinstance(value, str):
         return value
-    return orjson.dumps(shown(value)).decode() if isinstance(value, bool | int | float) else None
+    if not isinstance(value, bool | int | float) or not math.isfinite(value):
+        return None
+    return orjson.dumps(shown(value)).decode()
 
 
 def to_boolean(value: Any) -> bool | None:

@@ -56,7 +56,7 @@ def date_trunc(unit: str, ts: float, zone: str = "UTC") -> int | None:
 
 def _shown(ts: float, zone: str) -> int | None:
     """The local time of a zone, as ms since its 1970; None for a time that is not whole, or too far off."""
-    if ts != int(ts) or not _FIRST <= ts <= _LAST:
+    if not _FIRST <= ts <= _LAST or ts != int(ts):
         return None
     return int(ts) + (_offset(int(ts) // 60_000, zone) if ts >= _WHOLE_MINUTES else _offset_of(int(ts), zone))
 

@@ -22,7 +22,10 @@ SCHEMA = Schema({"id": Kind.INT, "name": Kind.STRING}, {"A": ("id", "name")}, {"
 
 @dataclass(frozen=True)
 class Step:
-    """A record (`value`, with its `offset` and `ts`), or a decision: a watermark, an end, a disorder, a silence."""
+    """A record (`value`, with its `offset` and `ts`), or a decision: a watermark, an end, a disorder, a silence.
+
+    Or a schema that is given. `lacks`: a record without an attribute that a given schema may require (`requires`).
+    """
 
     value: bytes | None = None
     offset: int = 0
@@ -31,12 +34,14 @@ class Step:
     end: bool = False
     disorder: int | None = None
     silence: int = 0
+    lacks: bool = False
+    requires: bool | None = None
 
 
-def script(rng: random.Random, n: int, silent: float = 0.0) -> list[Step]:
+def script(rng: random.Random, n: int, silent: float = 0.0, given: float = 0.0) -> list[Step]:
     """Records with offsets that have gaps, some bad, some `$watermark`s, and decisions between them.
 
-    `silent`: the chance of a silence.
+    `silent`: the chance of a silence. `given`: that of a schema.
     """
     steps: list[Step] = []
     now, offset = 1000, 0
@@ -53,22 +58,35 @@ def script(rng: random.Random, n: int, silent: float = 0.0) -> list[Step]:
         elif kind < 0.07:
             steps.append(Step(b"{", offset))
         else:
-            text = f'{{"type":"A","ts":{ts},"id":{offset},"name":"n{number % 11}"}}'
-            steps.append(Step(text.encode(), offset, ts))
+            lacks = given > 0 and rng.random() < 0.3
+            name = "" if lacks else f',"name":"n{number % 11}"'
+            text = f'{{"type":"A","ts":{ts},"id":{offset}{name}}}'
+            steps.append(Step(text.encode(), offset, ts, lacks=lacks))
         if rng.random() < 0.04:
             steps.append(Step(watermark=now + rng.randrange(-5, 5), end=rng.random() < 0.4))
         if rng.random() < 0.02:
             steps.append(Step(disorder=rng.choice([0, 5, 40])))
+        if given and rng.random() < given:
+            steps.append(Step(requires=rng.random() < 0.6))
         if silent and rng.random() < silent:
             steps.append(Step(silence=rng.choice([1, 5, 20, 20, 80])))
     return steps
 
 
+def document(*, required: bool) -> dict[str, Any]:
+    """The schema of the events, as it is given."""
+    kinds = {"type": {"const": "A"}, "ts": {"type": "integer"}, "id": {"type": "integer"}, "name": {"type": "string"}}
+    return {"type": "object", "properties": kinds, "required": ["name"] if required else []}
+
+
 def expected(steps: list[Step], disorder: int) -> ReferenceWindowing:
-    twin = ReferenceWindowing(disorder)
+    twin, required = ReferenceWindowing(disorder), False
     for step in steps:
         if step.ts is not None:
-            twin.record(step.offset, step.ts)
+            if not (step.lacks and required):
+                twin.record(step.offset, step.ts)
+        elif step.requires is not None:
+            required = step.requires
         elif step.watermark is not None:
             twin.advance(step.watermark, end=step.end)
         elif step.disorder is not None:
@@ -110,6 +128,8 @@ class Run:
         todo = again + self.steps[known : stop_at if stop_at is not None else len(self.steps)]
         at = 0
         while at < len(todo):
+            if todo[at].requires is not None:  # a block is cut there, which knows of no later step
+                self.flush(operator, known + max(0, at - len(again)))
             at = self.bring(operator, todo, at)
             if self.rng.random() < 0.3:
                 self.flush(operator, known + max(0, at - len(again)))
@@ -124,6 +144,8 @@ class Run:
                 operator.advance_watermark(step.watermark, end=step.end)
             elif step.silence:
                 operator.pass_silence(step.silence)
+            elif step.requires is not None:
+                operator.configure(StreamRecord("events", "t", schema=document(required=step.requires)))
             else:
                 operator.configure(StreamRecord("events", "t", disorder=step.disorder))
             return at + 1
@@ -197,6 +219,18 @@ def test_restart_from_any_block_goes_on_exactly(seed: int, silent: float) -> Non
         known = run.blocks[-1][1] if run.blocks else 0
         run.go(rng.randrange(known, len(run.steps) + 1))
         # The last blocks of the owner that died may not have arrived.
+        del run.blocks[rng.randrange(len(run.blocks) + 1) :]
+    run.go(None)
+    run.check()
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_what_is_read_again_is_decoded_by_the_schema_of_then(seed: int) -> None:
+    rng = random.Random(5000 + seed)
+    run = Run(rng, script(rng, 120, 0.0, given=0.05), rng.choice([5, 40]))
+    for _ in range(rng.randrange(1, 5)):
+        known = run.blocks[-1][1] if run.blocks else 0
+        run.go(rng.randrange(known, len(run.steps) + 1))
         del run.blocks[rng.randrange(len(run.blocks) + 1) :]
     run.go(None)
     run.check()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from saffron.engine.windows import WindowingOperator
+import pytest
+
+from saffron.engine.events.columns import Columns
+from saffron.engine.windows import WindowingOperator, registered
 from tests.unit.engine.windows.records import OPENING, SCHEMA, TEXT, add, controls, events, resumed, states
 
 
@@ -161,3 +164,23 @@ def test_windows_open_where_the_predicate_holds() -> None:
     operator.query("q", add(3, text=OPENING, op="resume"))
     operator.ingest(events(7, first=6))
     assert [block.opened for block in operator.flush()] == [{}, {"q": (2, 3)}, {}, {"q": (6,)}]
+
+
+def test_a_query_whose_opening_condition_raises_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = WindowingOperator(0, "events", SCHEMA)
+    operator.query("q", add(1, text=OPENING))
+    operator.query("r", replace(add(1, text=OPENING), name="r"))
+    opens_at = registered.Query.opens_at
+
+    def broken(self: registered.Query, columns: Columns) -> list[int]:
+        if self.name == "q":
+            raise ZeroDivisionError("oh")
+        return opens_at(self, columns)
+
+    monkeypatch.setattr(registered.Query, "opens_at", broken)
+    operator.ingest(events(1, 2, 3))
+    blocks = operator.flush()
+    assert controls(blocks)[-1] == (3, "query", "fail")
+    assert list(blocks[-1].opened["r"]) == [1, 2]
+    failed = operator.take_notices()[-1]
+    assert (failed.name, failed.state, failed.reason) == ("q", "failed", "OPEN ON: ZeroDivisionError: oh")

@@ -24,6 +24,7 @@ from saffron.engine.windows.order.hold import Arrivals, HoldBack
 from saffron.engine.windows.order.origin import origin_keys
 from saffron.engine.windows.order.silence import Silence
 from saffron.engine.windows.order.sources import Sources
+from saffron.schema.schema import Schema
 
 
 class Ordering:
@@ -66,9 +67,12 @@ class Ordering:
         return replace(decoded, watermarks=tuple(marks))
 
     def arrive(
-        self, batch: RawBatch, decoded: Decoded, first: int, last: int, marks: Marks
+        self, batch: RawBatch, decoded: Decoded, first: int, last: int, marks: Marks, version: Schema | None
     ) -> tuple[Arrivals | None, list[Refused]]:
-        """Take the events of records first..last-1. Returns the events released, in order, and those that are late."""
+        """Take the events of records first..last-1. Returns the events released, in order, and those that are late.
+
+        `version`: the schema in force, where another one has decoded the records; else None.
+        """
         low, high = np.searchsorted(decoded.rows, (first, last)).tolist()
         rows = decoded.rows[low:high]
         offsets = batch.offsets[rows]
@@ -81,6 +85,8 @@ class Ordering:
         if heard is not None:
             self.silence.judged(verdict, repeating=marks.first_due is not None)
         arrivals = Arrivals(_columns(batch, decoded, low, high), offsets, origin)
+        if version is not None:
+            arrivals = arrivals.conformed(version)
         if not verdict.taken.all():
             arrivals = arrivals.take(np.flatnonzero(verdict.taken).astype(np.int64, copy=False))
         return self._released(arrivals), _late(verdict, rows, keys[0])
