@@ -444,3 +444,37 @@ def test_columns_are_the_same_however_much_is_kept(room: int) -> None:
         for each in (one, two, three, four):
             expected = [each.of(event.get) for event in events]
             assert column_values(found[each.name]) == expected
+
+
+@pytest.mark.parametrize("value", ["a.x * a.x * a.x", "-a.x * a.x * a.x"])
+def test_a_number_beyond_every_float_is_no_time_and_no_text(value: str) -> None:
+    units = ", ".join(f"{name}({value}) AS {name}" for name in ("hour", "minute", "day_of_week"))
+    query = f"PATTERN A a{WITHIN}RETURN {units}, CAST({value} AS string) AS words"
+    (found,) = results(query, [{"type": "A", "ts": 1, "x": 1e150}], [])
+    assert found["return"] == {"hour": None, "minute": None, "day_of_week": None, "words": None}
+
+
+@pytest.mark.parametrize("cuts", [[], [2], [1, 2]])
+@pytest.mark.parametrize(
+    "text", ["PATTERN SEQ(A a, NOT B b) WITHIN 5 ms", "PATTERN SEQ(A a, C+ c[]) WITHIN 5 ms OUTPUT LONGEST"]
+)
+def test_what_a_removed_query_had_decided_is_reported_wherever_blocks_are_cut(text: str, cuts: list[int]) -> None:
+    lines = (
+        b'{"type":"A","ts":0}\n{"type":"C","ts":1}\n{"type":"C","ts":20}\n{"type":"C","ts":21}\n{"type":"B","ts":22}'
+    )
+    schema, columns = decode_ndjson(lines)
+    body = {"name": "q", "version": 1, "text": text, "slot": 0, "from": "now"}
+    controls = (
+        Control(0, "schema", {"schema": schema_to_record(schema)}),
+        Control(0, "query", {"op": "add", **body}),
+        Control(3, "query", {"op": "remove", **body}),
+    )
+    operator = MatchOperator(partition=0, compiled=False)
+    found = []
+    for low, high in pairwise([0, *cuts, 5]):
+        mine = tuple(one for one in controls if low <= one.position < high)
+        one = operator.apply(
+            Block(slice_columns(columns, low, high), low, high, int(columns.ts[high - 1]), controls=mine)
+        )
+        found += one.json(0, len(one))
+    assert len(found) == 1

@@ -287,6 +287,7 @@ class MatchOperator(QueryOperator[StandingMatchQuery, Runs]):
         runs.pause()
 
     def _drop(self, standing: StandingMatchQuery, runs: Runs) -> None:
+        runs.end_part()  # what the events so far have decided is reported, wherever the block is cut
         self._collect(standing)
         runs.close()
 

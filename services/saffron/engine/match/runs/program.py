@@ -49,16 +49,13 @@ class Program:
     """The compiled form of a match plan: its kernels, and the arrays and facts that they need.
 
     - `step`, `classify` (None: an event's type is enough): kernels. `sources`: their texts. `step_names`,
-    `classify_names`:
-      the columns and strings that each reads. `builder`: of a plan run as graphs, the kernel that builds them, also
-    `step`.
+      `classify_names`: the columns and strings that each reads. `builder`: of a plan run as graphs, the kernel that
+      builds them, also `step`.
     - `states`: the pools of runs that `step` needs. `tables`: the arrays after them.
     - `begins`: the bits of events that may begin a run. `founds`: of those from which on a key is known. `every`:
-    `step`
-      takes all events of a key, wanted or not.
+      `step` takes all events of a key, wanted or not.
     - `pending`: the first state of matches that wait for the end of their window; None without any. `late`: there are
-    such
-      matches. `trailing`: of a table, the trailing NOTs that matches wait for, by ending; -1 for none. `due`: see
+      such matches. `trailing`: of a table, the trailing NOTs that matches wait for, by ending; -1 for none. `due`: see
       `pending.close`.
     - `closing`: the windows of a plan WITH TIMEOUTS. `leads`: the time (ms) that a NOT looks back from the first event.
     - `uncounted`: results of other queries are marked so in their masks.

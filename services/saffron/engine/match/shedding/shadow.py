@@ -47,12 +47,14 @@ _DRAW = "shadow"
 def can_shadow(runs: QueryRuns) -> bool:
     """True if the matches of a first event depend on no other first event.
 
-    That is so where nothing is chosen among matches, and no events are consumed but first ones.
+    That is so where nothing is chosen among matches, and no events are consumed but first ones. A shadow passes over
+    parts of the stream; so no events before the first one may matter, such as those that open windows, or a NOT's.
     """
     plan = runs.plan
     plain = plan.output is Output.ALL and not plan.timeouts and plan.into is None and not runs.composed
     first = (not plan.components[one].closure and runs.program.may_begin(one) for one in plan.consume)
-    return plain and bool(runs.pools) and all(first)
+    alone = plan.window.opens is None and runs.program.founds == runs.program.begins
+    return plain and alone and bool(runs.pools) and all(first)
 
 
 @dataclass
