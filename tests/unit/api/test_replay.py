@@ -19,7 +19,8 @@ import pytest
 
 import saffron
 from saffron.api.results import Results
-from saffron.errors import InputError, QueryError
+from saffron.errors import InputError, QueryError, SaffronError
+from saffron.schema.functions import own
 from tests.unit.api.samples import EVENTS, MATCHES, SCHEMA, TRENDS
 
 
@@ -326,3 +327,24 @@ def test_groups_and_counts_beyond_every_float_go_together() -> None:
     assert (found.group["price"], found.returns["more"]) == (0.5, 1.5)
     total, count = (Decimal(found.returns[name]) for name in ("total", "n"))
     assert abs(2 * total / count - 1) < Decimal("1e-15")
+
+
+def test_a_query_that_fails_in_one_partition_takes_nothing_from_the_others_of_any() -> None:
+    @saffron.function
+    def picky(x: float) -> float:
+        if x == 0:
+            raise ValueError("no")
+        return x
+
+    texts = [
+        "QUERY bad PATTERN A a WHERE picky(a.k) > 9 WITHIN 9 ms",
+        "QUERY good PATTERN A+ WITHIN 9 ms RETURN COUNT(*) AS n",
+    ]
+    events = [{"type": "A", "ts": ts, "k": ts % 8} for ts in range(8)]
+    try:
+        found: list[int] = []
+        with pytest.raises(SaffronError, match="picky"):
+            found.extend(one.returns["n"] for one in saffron.replay(texts, events, key="k", partitions=4))
+    finally:
+        own.forget("picky")
+    assert sum(found) == sum(one.returns["n"] for one in saffron.replay(texts[1], events, key="k", partitions=4))

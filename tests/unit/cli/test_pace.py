@@ -90,3 +90,10 @@ def test_the_latest_time_is_remembered(clock: Clock) -> None:
     assert latest.ts == 7000
     list(latest.watch(iter([[b"no event"]])))
     assert latest.ts == 9000
+
+
+def test_the_latest_time_is_that_of_the_events_themselves() -> None:
+    latest = pace.Latest()
+    nested = b'{"type":"A","items":[{"ts":9000000000000}],"ts":1000}'
+    assert list(latest.watch(iter([[], [nested], []]))) == [[], [nested], []]
+    assert latest.ts == 1000

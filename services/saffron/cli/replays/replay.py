@@ -211,6 +211,8 @@ def _explain(
     """Prints the explanations of `--why`. The events are read more than once."""
     if isinstance(events, EventFiles) and "-" in events.names:
         raise typer.BadParameter("--why reads the events more than once: name files instead of -")
+    if events.settings().get("partitions", 1) > 1:
+        raise typer.BadParameter("--why looks at one partition, and this stream has several: give the events of one")
     from saffron.engine.why.as_dict import to_dict
     from saffron.engine.why.as_text import lines
     from saffron.runtime.replay.fused import Query

@@ -87,12 +87,12 @@ class Latest:
     def watch(self, batches: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
         """The lines unchanged, with `ts` noted as they pass."""
         for batch in batches:
-            self.ts = max(self.ts, *(self._ts(line) for line in batch))
+            self.ts = max([self.ts, *map(self._ts, batch)])
             yield batch
 
     @staticmethod
     def _ts(line: bytes) -> int:
-        if plain := _PLAIN_TS.search(line):
+        if line.count(b'"ts"') == 1 and (plain := _PLAIN_TS.search(line)):
             return int(plain[1])
         moment = _moment(line)
         return time.time_ns() // 1_000_000 if moment is None else int(moment)

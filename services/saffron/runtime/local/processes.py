@@ -37,7 +37,7 @@ class ProcessId:
     def send(self, number: signal.Signals) -> None:
         """Sends a signal, if the process still exists."""
         if self.alive():
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # of another user
                 os.kill(self.pid, number)
 
 

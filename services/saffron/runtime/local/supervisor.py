@@ -289,11 +289,12 @@ def erase(data: Path) -> None:
 
 def end_leftovers(found: SystemState) -> list[str]:
     """Ends what a killed supervisor left running, the broker last; returns the names."""
+    known = [one.process for one in found.services if one.process is not None]
+    own = [one for one in known if processes.identify(one.pid) in (None, one)]  # others have the pids of the rest
     running = [one for one in found.services if one.process is not None and one.process.alive()]
     processes.end([one.process for one in running if one.process is not None], _PATIENCE)
-    for one in found.services:
-        if one.process is not None:
-            processes.end(processes.of_session(one.process.pid), 3.0)
+    for leader in own:
+        processes.end(processes.of_session(leader.pid), 3.0)
     names = [one.name for one in running]
     if found.broker is not None and found.broker.alive():
         processes.end([found.broker], _PATIENCE)

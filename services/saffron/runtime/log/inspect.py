@@ -78,8 +78,8 @@ class Inspector:
     def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
         """Partitions with an open transaction, and the offset where it begins. `topics`: numbers of partitions."""
         places = [TopicPartition(name, one) for name, count in topics.items() for one in range(count)]
+        ends = end_offsets(self._admin, places, _SECONDS, stable=False)  # first: what comes meanwhile is no transaction
         stable = end_offsets(self._admin, places, _SECONDS, stable=True)
-        ends = end_offsets(self._admin, places, _SECONDS, stable=False)
         return {place: offset for place, offset in stable.items() if offset < ends.get(place, 0)}
 
     # ------------------------------------------------------------ inside

@@ -228,7 +228,6 @@ class Chain:
         """Results that the end of the stream completes (an infinite watermark)."""
         self.windowing.advance_watermark(END_OF_TIME, end=True)
         yield from self.apply(self.windowing.flush())
-        self.engines.raise_failure()
 
     def snapshot(self) -> State:
         """All state between two batches as flat arrays, but for the records from `windowing.position()` on."""

@@ -17,7 +17,7 @@ from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.operators.operator import State
 from saffron.engine.windows.dead_letters import DeadLetter
-from saffron.errors import FailedError, InputError, SaffronError
+from saffron.errors import FailedError, InputError
 from saffron.runtime.replay.both import Merged
 from saffron.runtime.replay.replay import Replay
 
@@ -71,11 +71,7 @@ class LiveReplay:
     def finish(self) -> Iterator[Merged]:
         """Results that the end of the stream completes."""
         self._require_queries()
-        try:
-            yield from self._chain.finish()
-        except SaffronError:
-            if not self._chain.engines.failed:
-                raise  # else `failures` has it
+        yield from self._chain.finish()
 
     def dead_letters(self) -> list[DeadLetter]:
         """Bad and late events since the last call."""

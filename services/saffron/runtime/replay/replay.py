@@ -112,6 +112,8 @@ class Replay:
             yield from self._counted(chain, chain.finish())
             self._letters += self._bad(chain)
         self._note_time(started)
+        for chain in self._chains:
+            chain.engines.raise_failure()
 
     def _steps(self, batches: Iterable[RawBatch]) -> Iterator[ChainBlocks]:
         """The events of the batches as blocks, for the engines."""

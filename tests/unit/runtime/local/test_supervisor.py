@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -82,6 +83,22 @@ def test_what_a_killed_supervisor_left_running_is_ended() -> None:
         assert end_leftovers(left) == ["matcher"]
         assert child.wait() == -signal.SIGTERM
         assert end_leftovers(left) == []
+
+
+def test_the_session_of_another_process_that_has_a_leftovers_pid_is_left_alone() -> None:
+    program = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print('begun', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, start_new_session=True, stdin=PIPE, stdout=PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        earlier = replace(GONE, pid=child.pid)
+        assert end_leftovers(state(GONE, ServiceState("matcher", "ready", 1, "", earlier))) == []
+        (sleeper,) = processes.of_session(child.pid)
+        assert sleeper.alive()
+        child.kill()
+        child.wait()
+        assert end_leftovers(state(GONE, ServiceState("matcher", "ready", 1, "", earlier))) == []
+        assert not sleeper.alive(), "a session without its leader can be no other's"
 
 
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> ServiceProcess:

@@ -173,7 +173,11 @@ def look_further(
         streams=streams,
         queries=read_standing(client),
         models=_models(client),
-        open={where: _since(client, where, at) for where, at in cluster.unstable(counts).items()},
+        open={
+            where: since
+            for where, at in cluster.unstable(counts).items()
+            if (since := _since(client, where, at)) is not None
+        },
         events={name: tuple(newest(client, record.topic, _EVENTS)) for name, record in streams.items()},
         sources_filled=_filled(client, sources & cluster.names),
         foreign=cluster.topics(foreign),
@@ -221,12 +225,12 @@ def _readable(client: Client, topic: str) -> list[TopicPartition]:
     return [TopicPartition(topic, one) for one in numbers]
 
 
-def _since(client: Client, where: TopicPartition, offset: int) -> int:
-    """The time of the first message of an open transaction (ms)."""
+def _since(client: Client, where: TopicPartition, offset: int) -> int | None:
+    """The time of the first message of an open transaction (ms); None: it has none that can be read."""
     consumer = client.log.consumer(client.settings.group("doctor"), committed_only=False, client_id="doctor")
     try:
         records = read_to_end(consumer, {where: offset}, batch=_BATCH, polls=_POLLS)
-        return records[0].timestamp if records else 0
+        return records[0].timestamp if records else None
     finally:
         consumer.close()
 
