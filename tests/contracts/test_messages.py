@@ -157,7 +157,7 @@ def test_controls_of_windowing() -> None:
         lambda: operator.query("q", add),
         lambda: operator.query("q", replace(add, version=2, op=PAUSE)),
         lambda: operator.query("q", replace(add, version=3, op=RESUME)),
-        lambda: operator.fail("q", 3, "it broke"),
+        lambda: operator.fail("q", 1, "it broke"),
         lambda: operator.query("q", None),
     ]
     found: Counter[str] = Counter()

@@ -107,6 +107,7 @@ class ShedderHop:
         self.input.add_incident(LOST, now_ms, first, first, stop)
 
     def take(self, batch: Sequence[Record], now_ms: int) -> None:
+        """Queue the blocks of a batch, up to a gap: `emit` raises it once what stands before it is forwarded."""
         del now_ms
         for record in batch:
             if self._gap is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from saffron.counted import counted
 from saffron.runtime.dead_letters.showing import encoded
 from saffron.runtime.streams.places import Place
 
@@ -54,6 +55,6 @@ def letter_message(
     }
     written = orjson.dumps(body)
     if value is not None and len(value) > _KEPT and len(written) > _MOST_BYTES:
-        cut = f"{detail} (here are the first {_KEPT:,} of its {len(value):,} bytes)"
+        cut = f"{detail} (here are {_KEPT:,} of {counted(len(value), 'byte')})"
         return letter_message(letters, partitions, place, timestamp, reason, cut, value[:_KEPT], stream)
     return LetterMessage(letters, place.partition % partitions, place.id.encode(), written)

@@ -17,11 +17,11 @@ from saffron.errors import LogError
 from saffron.runtime.hops.flow import Flow
 from saffron.runtime.hops.input_state import InputTracker
 from saffron.runtime.hops.retry_state import RetryState
-from saffron.runtime.hops.search import Search
 from saffron.runtime.hops.transactions import Transactions
 from saffron.runtime.hops.when_written import Report
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
 from saffron.runtime.process.background import Background, at_once
+from saffron.runtime.process.search import Search
 from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
 
 

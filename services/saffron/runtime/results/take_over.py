@@ -20,10 +20,10 @@ from functools import partial
 
 from saffron.errors import LogError, RemadeError, StreamError
 from saffron.runtime.hops.input_state import InputState
-from saffron.runtime.hops.search import Search
 from saffron.runtime.log import Committed, Consumer, Log, Record
 from saffron.runtime.log.ends import first_record
 from saffron.runtime.log.topic_watch import missing_shared_topic
+from saffron.runtime.process.search import Search
 from saffron.runtime.results.chain_plan import ChainPlan, Place, blocks_until
 from saffron.runtime.results.failed_queries import failed_queries_in
 from saffron.runtime.results.progress import last_written, written_place

@@ -18,9 +18,9 @@ from saffron.errors import LogError
 from saffron.mapping.definition import Start
 from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTracker
 from saffron.runtime.hops.route_position import RoutePosition
-from saffron.runtime.hops.search import Search
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.starts import start_offset
+from saffron.runtime.process.search import Search
 from saffron.runtime.results.progress import last_written, written_place
 from saffron.schema.schema import MAX_TS
 

@@ -67,7 +67,7 @@ def test_a_value_too_long_for_the_topic_is_cut_and_said_to_be(value: bytes) -> N
     found = letter_message("letters", 3, Place("t", 1, 7), 5, "too-large", "it is long", value)
     assert len(found.value) < 4_000_000
     (read,) = gather([Record("letters", 1, 0, 9, found.key, found.value)])
-    assert read.detail == f"it is long (here are the first 65,536 of its {len(value):,} bytes)"
+    assert read.detail == f"it is long (here are 65,536 of {len(value):,} bytes)"
     assert value.startswith(read.value or b"?")
 
 

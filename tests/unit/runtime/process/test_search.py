@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from saffron.errors import LogError, SearchError
-from saffron.runtime.hops import search
-from saffron.runtime.hops.search import Search
+from saffron.runtime.process import search
 from saffron.runtime.process.background import at_once
+from saffron.runtime.process.search import Search
 
 
 def test_a_short_search_is_waited_for() -> None:
