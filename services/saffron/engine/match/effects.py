@@ -19,6 +19,7 @@ from saffron.engine.match.shedding.shadow import Shadows
 from saffron.engine.match.shedding.traces import Traces
 from saffron.engine.operators.containment import DROPPING, OBSERVING, is_of_query
 from saffron.engine.operators.stopwatch import Stopwatch
+from saffron.language.plan.clauses import Output
 
 _FOLLOWED_MORE = 4
 """The ratio of blocks in which partial matches are noted to blocks in which transitions are counted."""
@@ -106,8 +107,8 @@ class Effects:
         self.shadows.advance(name, part, opened)
 
     def found(self, standing: StandingMatchQuery, matches: Sequence[Written]) -> None:
-        """Count matches that a query reports."""
-        for part in matches:
+        """Count matches that a query reports. A graph of many has no events that are those of one match."""
+        for part in () if _is_compressed(standing) else matches:
             self.features.found(standing, part)
             self.drops.found(standing.name, part)
 
@@ -119,7 +120,7 @@ class Effects:
         if shadowed:
             self.shadows.end_block(name, runs, partition, block, matches, self.traces.of(name))
         if runs is not None and (exact := runs.droppable) is not None:
-            self.traces.reported(name, exact, matches)
+            self.traces.reported(name, exact, () if _is_compressed(standing) else matches)
             self.drops.passed(name, exact)
 
     # ---------------------------------------------------------------- orders, and queries that go
@@ -169,3 +170,7 @@ def _droppable(queries: Queries) -> dict[str, QueryRuns]:
     """The queries with droppable runs; over imprecise time there are none."""
     active = ((name, one.active.droppable) for name, one in queries.items() if one.active is not None)
     return {name: runs for name, runs in active if runs is not None}
+
+
+def _is_compressed(standing: StandingMatchQuery) -> bool:
+    return standing.runs is not None and standing.runs.plan.output is Output.COMPRESSED

@@ -35,6 +35,7 @@ class StandingMatchQuery(StandingQuery[Runs]):
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         standing = super().from_record(record)
         standing.results = standing.earlier = int(record.get("results", 0))
+        standing.clean = int(record.get("clean", standing.clean))
         if (derived := record.get("derived")) is not None:
             standing.derived = {
                 name: {attribute: Kind(kind) for attribute, kind in own.items()} for name, own in derived.items()
@@ -42,7 +43,7 @@ class StandingMatchQuery(StandingQuery[Runs]):
         return standing
 
     def record(self) -> dict[str, Any]:
-        record = {**super().record(), "results": self.results}
+        record = {**super().record(), "results": self.results, "clean": self.clean}
         if self.derived is not None:
             kinds = {name: {one: kind.value for one, kind in own.items()} for name, own in self.derived.items()}
             record["derived"] = kinds

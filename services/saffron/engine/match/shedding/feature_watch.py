@@ -96,7 +96,7 @@ class FeatureWatch:
     def _of(self, standing: StandingMatchQuery) -> Seen:
         assert standing.runs is not None
         if standing.name not in self._seen:
-            self._seen[standing.name] = Seen(standing.runs.plan.window)
+            self._seen[standing.name] = Seen(standing.runs.plan.window, standing.clean)
         return self._seen[standing.name]
 
     def _settle(self, standing: StandingMatchQuery) -> None:

@@ -28,15 +28,15 @@ _ALL = 1 << 64
 
 
 class Seen:
-    """One query's counts since the last row. `window`: its window.
+    """One query's counts since the last row. `window`: its window. `clean`: from this instant on nothing was dropped.
 
     Events and matches are left out that lie within a window behind anything dropped for the query. Nobody knows what
     the dropped would have made of them.
     """
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: Window, clean: int = -(2**62)) -> None:
         self._window = window
-        self._clean = -(2**62)  # from here on nothing was dropped whose absence matters
+        self._clean = clean
         self._told: set[int] = set()
         self._clear()
 

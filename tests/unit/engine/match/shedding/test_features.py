@@ -144,3 +144,33 @@ def test_events_that_a_not_may_refuse_by_are_counted(cuts: list[int]) -> None:
     wanted = Counter(keys[e["seq"]] for e in events if e["type"] == "C" and e["x"] is not None and e["x"] > 0)
     assert row["refusing"] == wanted
     assert wanted.total() > 3
+
+
+def test_a_graph_of_many_matches_says_nothing_of_their_events() -> None:
+    plan = cases.plan_of("PATTERN SEQ(A a, A+ b[]) WHERE skip-till-any-match WITHIN 100 EVENTS OUTPUT COMPRESSED")
+    made = {"q": plan}
+    events = [{**event, "seq": n, "ts": n, "type": "A"} for n, event in enumerate(cases.stream(random.Random(1), 12))]
+    keys = {n: 2**63 + 1 + n % 6 for n in range(12)}
+    run, graphs = operator(made), 0
+    for block in keyed(started(made, events, "auto"), keys):
+        graphs += len(run.apply(block))
+    (row,) = run.observations()["observations.features"]
+    assert graphs > 5
+    assert (row["matches"], sum(row["occurrences"].values())) == ([], 12)
+
+
+def test_a_drop_is_known_behind_a_restart() -> None:
+    plan = cases.plan_of("PATTERN SEQ(A a, B b) WITHIN 20 EVENTS")
+    made = {"q": plan}
+    events = [
+        {**event, "seq": n, "ts": n, "type": "AB"[n % 2]} for n, event in enumerate(cases.stream(random.Random(1), 16))
+    ]
+    keys = {n: 2**63 + 1 + n % 6 for n in range(16)}
+    run = operator(made)
+    *first, last = keyed(started(made, events, "pspice", [0] * 5 + [1] + [0] * 10), keys)
+    for block in first:
+        run.apply(block)
+    later = operator(made)
+    later.restore(run.snapshot())
+    later.apply(last)
+    assert "observations.features" not in later.observations()
