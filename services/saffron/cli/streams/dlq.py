@@ -191,6 +191,8 @@ def _record(client: Client, stream: str | None) -> StreamRecord | None:
 
 def _not_sent(desk: DeadLetters, wanted: LetterFilter, again: bool) -> list[Letter]:
     found = desk.newest(wanted, _ALL)
+    if not found.whole:
+        console.say("older dead letters were not looked at: name them, as `saffron dlq list` does")
     chosen = [one for one in reversed(found.letters) if again or not one.attempts]
     return list({one.id: one for one in chosen}.values())  # several streams may have refused a message
 

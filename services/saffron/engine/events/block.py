@@ -21,7 +21,8 @@ class Control:
     - "keep": an order to keep at most n partial matches of these queries together (`engine.match.shedding.orders`).
       {"n": int, "queries": {name: {"utility", "loss": [bins][states], ...}}}
     - "model": the model in force in the shedder. {"query": name, "version": [epoch, batch]}
-    - "features": the features whose keys events carry from here on. {"spec": identity, "specification"}
+    - "features": the features whose keys events carry from here on. {"spec": identity, "specification", "queries": the
+      versions of those that they were chosen for}
     - "checkpoint": all that is in force; a reader may start here. {"schema", "queries", "models", "windows"}
 
     A query is replaced by "remove" and "add" at the same position. `slot` is the bit in `Columns.dropped`, -1 if all 64

@@ -46,7 +46,9 @@ class Observing:
     def body(self) -> dict[str, Any] | None:
         """The body of a record "features", and its part of a checkpoint; None while nothing is observed."""
         spec = self._spec
-        return None if spec is None else {"spec": spec.identity, "specification": spec.body()}
+        if spec is None:
+            return None
+        return {"spec": spec.identity, "specification": spec.body(), "queries": dict(self._chosen_for)}
 
     def watch(self, spec: FeatureSpec) -> None:
         """Blocks carry the keys of these features from the next one on."""
@@ -67,7 +69,8 @@ class Observing:
             self._announced = False  # it is another one's: features are chosen and announced again
             return
         self.watch(spec)
-        self._announced, self._chosen_for = True, wanted_in(view)
+        chosen = body.get("queries")  # version 0.1.0 does not say for which queries they were chosen
+        self._announced, self._chosen_for = True, wanted_in(view) if chosen is None else dict(chosen)
 
     def take(self, block: Block, view: View, models: Mapping[str, EventModel]) -> None:
         """Take a block. `view`: the queries in force at its beginning; `models`: of events, that fit these queries."""

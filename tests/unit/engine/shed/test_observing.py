@@ -117,6 +117,11 @@ def test_a_successor_goes_on_with_what_was_told_and_another_query_brings_a_choic
     (kept,) = (control.body["features"] for one in last for control in one.controls if control.kind == "checkpoint")
     assert kept["spec"] == identity
     assert len(announced(last)) <= 1, "the sample of other events may bring other quantiles"
+    third = ShedderOperator(0, "events", observes=PANE)
+    third.resume(last[0])  # the checkpoint, before a sample under both queries was there
+    assert third._observing._chosen_for == {"q": 1}
+    applied(third, blocks(ENOUGH, begin + 1))
+    assert third._observing._chosen_for == {"q": 1, "r": 1}
 
 
 def test_the_features_of_a_model_in_force_are_preferred() -> None:
