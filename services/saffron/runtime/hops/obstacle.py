@@ -1,11 +1,11 @@
-"""The obstacle that holds up a chain, and that only the user can remove."""
+"""The obstacle that holds up a chain: one that only the user can remove, or a search that takes long."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
 
-from saffron.errors import GapError, LogError, RowsError, UnwritableError
+from saffron.errors import GapError, LogError, RowsError, SearchError, UnwritableError
 from saffron.runtime.log import TopicPartition
 
 _LOG = logging.getLogger(__name__)
@@ -25,9 +25,10 @@ class Obstacle:
     _until_written: bool = field(default=False, init=False)
 
     def met(self, error: LogError) -> None:
-        """The chain was held up. Each new obstacle is logged once."""
+        """The chain was held up. Each new obstacle is logged once, and is an error unless it passes by itself."""
         if self.text != str(error):
-            _LOG.error("%s/%d: %s", self.where.topic, self.where.partition, error)
+            level = logging.INFO if isinstance(error, SearchError) else logging.ERROR
+            _LOG.log(level, "%s/%d: %s", self.where.topic, self.where.partition, error)
         self.text, self._until_written = str(error), isinstance(error, GapError | UnwritableError | RowsError)
 
     def started(self) -> None:

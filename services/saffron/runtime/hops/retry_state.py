@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from saffron.errors import DeniedError, FencedError, GapError, LogError, StreamError, UnwritableError
+from saffron.errors import DeniedError, FencedError, GapError, LogError, SearchError, StreamError, UnwritableError
 from saffron.runtime.hops.obstacle import Obstacle
 from saffron.runtime.log import TopicPartition
 
@@ -17,6 +17,8 @@ _UNKNOWN_OUTCOME_MS = 50
 """Delay before the take-over after a transaction with an unknown outcome."""
 _TROUBLE_MS = 1_000
 """Delay before the take-over after an error that only the user can fix."""
+_SEARCH_MS = 250
+"""Delay before the next look at a search that has not ended."""
 
 
 @dataclass
@@ -70,7 +72,7 @@ class RetryState:
 
     def _stand(self, error: LogError, now_ms: int) -> None:
         self.obstacle.met(error)
-        self._drop_until(now_ms + _TROUBLE_MS)
+        self._drop_until(now_ms + (_SEARCH_MS if isinstance(error, SearchError) else _TROUBLE_MS))
 
     def _drop_until(self, at: int) -> None:
         self.drop()

@@ -10,7 +10,7 @@ from saffron.errors import SearchError
 from saffron.runtime.process.background import Background
 
 T = TypeVar("T")
-_PATIENCE = 0.1
+_PATIENCE = 0.5
 """Seconds that a search is waited for when it begins: most take milliseconds."""
 
 

@@ -77,7 +77,9 @@ def find_start(
     if kept is not None:
         place, snapshot = kept.place, snapshots.newest(kept.place.offset, state.id)
     else:
-        last = search.outcome(partial(_last_result, log, plan, high), f"the last result of {where} in {output}")
+        last = search.outcome(
+            partial(_last_result, log, plan, high), f"the last result of {where.topic}/{where.partition} in {output}"
+        )
         place, snapshot = _recover(plan, last, snapshots, state.id, low, high, committed)
     lost = range(place.offset, max(place.offset, low))
     if snapshot is not None and snapshot.position < low:

@@ -72,7 +72,11 @@ def find_start(
     if reached is None:
         find = partial(_last_of, log, where, target, group, of)
         reached = _recover(
-            search.outcome(find, f"the last event of {where} in {target}"), where, target, group, committed
+            search.outcome(find, f"the last event of {where.topic}/{where.partition} in {target}"),
+            where,
+            target,
+            group,
+            committed,
         )
     is_committed = reached is not None
     if reached is None:

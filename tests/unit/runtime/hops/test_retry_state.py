@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from saffron.errors import DeniedError, FencedError, LogError, RowsError
+from saffron.errors import DeniedError, FencedError, LogError, RowsError, SearchError
 from saffron.runtime.hops.retry_state import RetryState
 from saffron.runtime.log import TopicPartition
 
@@ -69,3 +69,18 @@ def test_what_taking_over_again_would_not_mend_is_raised() -> None:
     chain.blames = True
     assert chain.retry.run(100, chain.act)
     assert chain.dropped == 1
+
+
+def test_a_search_that_takes_long_is_looked_at_again_soon_and_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    chain = Chain(SearchError("the last result is looked for"))
+    with caplog.at_level(logging.INFO):
+        for now in (100, 600):
+            assert chain.retry.run(now, chain.act)
+            assert now < chain.retry.retry_at < now + 500
+    assert [(one.levelname, one.message) for one in caplog.records] == [
+        ("INFO", "events/3: the last result is looked for")
+    ]
+    assert chain.retry.trouble == "the last result is looked for"
+    chain.error = None
+    chain.retry.run(1_100, chain.act)
+    assert chain.retry.trouble is None
