@@ -10,15 +10,15 @@ committed position belong to one transaction, so they agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import takewhile
 
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.ends import newest_first
 
 HEADER, FAILED = "place", "failed"
+_MANY_OLDER = 10_000
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ def last_written(
 ) -> Record | None:
     """The newest record of the topics `outputs` that this chain has written, or None.
 
-    `is_own`: whether a record is the chain's. `since`: the time (ms) before which it has written none that matters. All
-    partitions are read: a chain writes to others after partitions were added, and in topics of PUBLISH by key.
+    `is_own`: whether a record is the chain's. `since`: the time (ms) before which it has written none that matters;
+    where only older records come, none is looked for. All partitions are read: a chain writes to others after
+    partitions were added, and in topics of PUBLISH by key.
     Records of version 0.1.0 name no place, and records of PUBLISH name none unless they are the last of their
     transaction.
     """
@@ -65,9 +66,19 @@ def last_written(
     found = []
     for place in places:
         with closing(newest_first(log, group, place)) as records:
-            newest = next(filter(is_own, takewhile(lambda record: record.timestamp >= since, records)), None)
+            newest = next(filter(is_own, _recent(records, since)), None)
         found += [newest] if newest is not None else []
     return max(found, key=_order, default=None)
+
+
+def _recent(records: Iterable[Record], since: int) -> Iterator[Record]:
+    """Records, newest first, up to many that are all older. A few older ones say little: clocks of services differ."""
+    older = 0
+    for record in records:
+        older = older + 1 if record.timestamp < since else 0
+        if older > _MANY_OLDER:
+            return
+        yield record
 
 
 def _order(record: Record) -> tuple[int, int]:

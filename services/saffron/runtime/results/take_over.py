@@ -31,7 +31,7 @@ from saffron.runtime.results.published import topics_in
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
 _LOG = logging.getLogger(__name__)
-_CLOCKS_MS = 60_000
+_CLOCKS_MS = 300_000
 """How far the clocks of services may be apart: a result is no older than the first block, less that."""
 
 

@@ -11,6 +11,7 @@ import pytest
 from saffron.errors import UnavailableError
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.ends import first_record, newest_first
+from saffron.runtime.results import progress
 from saffron.runtime.results.progress import last_written
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryConsumer, MemoryLog
@@ -69,7 +70,10 @@ def test_one_that_stays_open_is_told(log: MemoryLog) -> None:
         list(newest_first(log, "g", PLACE))
 
 
-def test_nothing_older_than_the_first_block_is_looked_at(log: MemoryLog) -> None:
+def test_little_that_is_older_than_the_first_block_is_looked_at(
+    log: MemoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_MANY_OLDER", 2)
     write(log, 300)
     looked: list[bytes | None] = []
 
@@ -80,4 +84,4 @@ def test_nothing_older_than_the_first_block_is_looked_at(log: MemoryLog) -> None
     with closing(newest_first(log, "g", PLACE)) as records:
         since = [record.timestamp for record in records][4]
     assert last_written(log, "g", ["results"], is_own, since) is None
-    assert looked == [b"299", b"298", b"297", b"296", b"295"]
+    assert looked == [b"%d" % number for number in range(299, 292, -1)]
