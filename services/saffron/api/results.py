@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -277,8 +277,8 @@ def _table_of_matches(matches: Sequence[Match]) -> str:
     """
     if not matches:
         return ""
-    keys = list(dict.fromkeys(name for one in matches for name in one.key))
-    returned = list(dict.fromkeys(name for one in matches for name in one.returns))
+    keys = _names(one.key for one in matches)
+    returned = _names(one.returns for one in matches)
     rows = [
         [
             one.query, html.moment(one.start), html.duration(one.end - one.start),
@@ -298,8 +298,8 @@ def _table_of_trends(trends: Sequence[Trend]) -> str:
     """
     if not trends:
         return ""
-    groups = list(dict.fromkeys(name for one in trends for name in one.group))
-    returned = list(dict.fromkeys(name for one in trends for name in one.returns))
+    groups = _names(one.group for one in trends)
+    returned = _names(one.returns for one in trends)
     rows = [
         [
             one.query,
@@ -316,6 +316,11 @@ def _table_of_graphs(graphs: Sequence[Compressed]) -> str:
     """The HTML table of results of OUTPUT COMPRESSED, a row each; "" without any."""
     if not graphs:
         return ""
-    keys = list(dict.fromkeys(name for one in graphs for name in one.key))
+    keys = _names(one.key for one in graphs)
     rows = [[one.query, html.moment(one.end), *(one.key.get(name) for name in keys), one.count] for one in graphs]
     return html.table(["query", "end (UTC)", *keys, "matches"], rows)
+
+
+def _names(values: Iterable[Iterable[str]]) -> list[str]:
+    """Names of all values, each once, in the order in which they come first."""
+    return list(dict.fromkeys(name for one in values for name in one))

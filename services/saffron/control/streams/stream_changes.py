@@ -106,9 +106,9 @@ def _new(change: StreamChange, now: StreamContext) -> StreamRecord:
 def _rekeyed(change: StreamChange, source: str, now: StreamContext) -> StreamRecord:
     """The record of a new stream with the events of `source` under another key. `windowing` writes its topic.
 
-    Settings that the change leaves out are those of the source. Refused: the source does not exist, is itself made from
-    another stream, or is merged; the change gives a topic, a format or a registry; it gives no key, and there is more
-    than one partition.
+    Settings that the change leaves out are those of the source. A source that does not exist is refused, and so is one
+    that is made from another stream, or merged. A change that gives a topic, a format or a registry is refused. One
+    without a key is refused where there is more than one partition.
     """
     name, origin = change.name, now.streams.get(source)
     if origin is None:

@@ -215,25 +215,14 @@ def test_restart_from_any_block_goes_on_exactly(seed: int, silent: float) -> Non
     """
     rng = random.Random(1000 + seed)
     run = Run(rng, script(rng, 120, silent), rng.choice([0, 5, 40]))
-    for _ in range(rng.randrange(1, 5)):
-        known = run.blocks[-1][1] if run.blocks else 0
-        run.go(rng.randrange(known, len(run.steps) + 1))
-        # The last blocks of the owner that died may not have arrived.
-        del run.blocks[rng.randrange(len(run.blocks) + 1) :]
-    run.go(None)
-    run.check()
+    _check_with_restarts(rng, run)
 
 
 @pytest.mark.parametrize("seed", range(120))
 def test_what_is_read_again_is_decoded_by_the_schema_of_then(seed: int) -> None:
     rng = random.Random(5000 + seed)
     run = Run(rng, script(rng, 120, 0.0, given=0.05), rng.choice([5, 40]))
-    for _ in range(rng.randrange(1, 5)):
-        known = run.blocks[-1][1] if run.blocks else 0
-        run.go(rng.randrange(known, len(run.steps) + 1))
-        del run.blocks[rng.randrange(len(run.blocks) + 1) :]
-    run.go(None)
-    run.check()
+    _check_with_restarts(rng, run)
 
 
 def test_end_of_a_replay_releases_everything() -> None:
@@ -246,3 +235,14 @@ def test_end_of_a_replay_releases_everything() -> None:
     assert [block.columns.ts.tolist() for block in blocks] == [[3, 5, 9]]
     assert blocks[-1].end
     assert blocks[-1].watermark == END_OF_TIME
+
+
+def _check_with_restarts(rng: random.Random, run: Run) -> None:
+    """Go to the end through one to four restarts, and check the blocks."""
+    for _ in range(rng.randrange(1, 5)):
+        known = run.blocks[-1][1] if run.blocks else 0
+        run.go(rng.randrange(known, len(run.steps) + 1))
+        # The last blocks of the owner that died may not have arrived.
+        del run.blocks[rng.randrange(len(run.blocks) + 1) :]
+    run.go(None)
+    run.check()

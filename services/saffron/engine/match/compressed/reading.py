@@ -132,7 +132,7 @@ class Tests:
         return f"(1 if {self._test(self.slots.met(slot, step), values)} else 0)"
 
     def _initial(self, slot: Slot, values: Sequence[tuple[Slot, str]]) -> str:
-        """The text of a slot's value in a node that begins the slot's component with event j; -1 stands for no event.
+        """The code of a slot's value in a node that begins the slot's component with event j; -1 stands for no event.
 
         `values`: the slots of the node before, which the condition of a slot SOME may read.
         """

@@ -25,10 +25,10 @@ Take = Callable[[Ints, Ints, Ints, Ints], None]
 
 
 def give(runs: QueryRuns, part: Range, opened: Iterable[int] | None, take: Take) -> None:
-    """Advance a query by a part of a block: open its windows, move its clock and its event number on, store the events
-    that matter to it, and give them to `take` in one call.
+    """Advance a query by a part of a block, and give the events that matter to it to `take` in one call.
 
-    Under contiguity all its events are given, since each may end a run. `opened`: see `Runs.advance`.
+    Its windows are opened, its clock and its event number move on, and these events are stored. Under contiguity all
+    its events are given, since each may end a run. `opened`: see `Runs.advance`.
     """
     store, program = runs.store, runs.program
     instants, masks, dropped = store.instants(part), store.classify(part), part.dropped(store.slot)

@@ -17,8 +17,8 @@ Ints = NDArray[np.int64]
 class Entries:
     """Matches, one entry for each match and window. `found` [FOUND_ROWS, n]: see `kernel_layout`.
 
-    `lows`, `serials` [n]: first instant of the window, and the number that tells windows with the same bounds apart;
-    None for WITHIN alone, where a match has no window of its own.
+    `lows` [n]: first instant of the window. `serials` [n]: the number that tells windows with the same bounds apart.
+    Both are None for WITHIN alone, where a match has no window of its own.
     """
 
     found: Ints

@@ -116,13 +116,7 @@ def test_what_lies_within_a_window_behind_a_drop_is_left_out() -> None:
 
 def test_of_many_matches_some_stand_for_all() -> None:
     plan = cases.plan_of("PATTERN SEQ(A a, A+ b[]) WHERE skip-till-any-match WITHIN 100 EVENTS")
-    made = {"q": plan}
-    events = [{**event, "seq": n, "ts": n, "type": "A"} for n, event in enumerate(cases.stream(random.Random(1), 12))]
-    keys = {n: 2**63 + 1 + n % 6 for n in range(12)}
-    run, matches = operator(made), 0
-    for block in keyed(started(made, events, "pspice"), keys):
-        matches += len(run.apply(block))
-    (row,) = run.observations()["observations.features"]
+    matches, row = _twelve_of_a(plan, "pspice")
     assert matches > 3000
     assert MOST_LISTED / 4 < len(row["matches"]) <= MOST_LISTED
     assert 0.8 * matches < row["weight"] * len(row["matches"]) < 1.25 * matches
@@ -148,13 +142,7 @@ def test_events_that_a_not_may_refuse_by_are_counted(cuts: list[int]) -> None:
 
 def test_a_graph_of_many_matches_says_nothing_of_their_events() -> None:
     plan = cases.plan_of("PATTERN SEQ(A a, A+ b[]) WHERE skip-till-any-match WITHIN 100 EVENTS OUTPUT COMPRESSED")
-    made = {"q": plan}
-    events = [{**event, "seq": n, "ts": n, "type": "A"} for n, event in enumerate(cases.stream(random.Random(1), 12))]
-    keys = {n: 2**63 + 1 + n % 6 for n in range(12)}
-    run, graphs = operator(made), 0
-    for block in keyed(started(made, events, "auto"), keys):
-        graphs += len(run.apply(block))
-    (row,) = run.observations()["observations.features"]
+    graphs, row = _twelve_of_a(plan, "auto")
     assert graphs > 5
     assert (row["matches"], sum(row["occurrences"].values())) == ([], 12)
 
@@ -174,3 +162,15 @@ def test_a_drop_is_known_behind_a_restart() -> None:
     later.restore(run.snapshot())
     later.apply(last)
     assert "observations.features" not in later.observations()
+
+
+def _twelve_of_a(plan: MatchPlan, how: str) -> tuple[int, Mapping[str, Any]]:
+    """The number of results of a query over 12 events of type A, and what it says of features."""
+    made = {"q": plan}
+    events = [{**event, "seq": n, "ts": n, "type": "A"} for n, event in enumerate(cases.stream(random.Random(1), 12))]
+    keys = {n: 2**63 + 1 + n % 6 for n in range(12)}
+    run, results = operator(made), 0
+    for block in keyed(started(made, events, how), keys):
+        results += len(run.apply(block))
+    (row,) = run.observations()["observations.features"]
+    return results, row
