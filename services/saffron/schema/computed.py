@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
+from saffron.schema.constants import OfConstant
 from saffron.schema.event_types import EventTypes
 from saffron.schema.functions.arrays import Step, element
 from saffron.schema.functions.built_in import BUILT_IN
@@ -31,10 +32,8 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(OfConstant):
     """A value that stands in the query; None is null."""
-
-    value: float | str | bool | None
 
 
 @dataclass(frozen=True)

@@ -201,8 +201,8 @@ class Conditions:
 
     def _aggregate(self, over: str) -> str:
         function = self.rng.choice(self.aggregates)
-        if function == "count" and self.rng.random() < 0.5:
-            return f"count({over})"
+        if function == "count" and self.rng.random() < 0.7:
+            return self.rng.choice([f"count({over})", f"count({over}.s)", f"count({over}.t)"])
         return f"{function}({over}.{self._attribute()})"
 
     def _of_lists(self) -> str:
@@ -217,6 +217,9 @@ class Conditions:
         forms = [
             f"count({one} {sign} {self._number()})",
             f"count({over}.s = 'a' OR {one} {sign} {over}.k)",
+            f"count({over}.s LIKE 'a%' AND {over}.t = {self.rng.choice(['true', 'false'])})",
+            f"sum(CASE WHEN {over}.t THEN 1 ELSE 0 END)",
+            f"count(CASE WHEN {over}.s LIKE '_%' THEN true ELSE false END)",
             f"{self.rng.choice(['sum', 'avg', 'max', 'min', 'first', 'last'])}({one} * {over}.k)",
             f"sum(abs({one} - {over}.f))",
             f"stddev(min({one}, 2) / {over}.x)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from saffron.schema.constants import OfConstant
 from saffron.schema.schema import Kind
 
 
@@ -29,10 +30,8 @@ class Scope(Enum):
 
 
 @dataclass(frozen=True)
-class Const:
+class Const(OfConstant):
     """A literal. Numbers: int or float (durations are ms); `value` None is null."""
-
-    value: int | float | str | bool | None
 
 
 @dataclass(frozen=True)

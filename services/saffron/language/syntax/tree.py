@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
+from saffron.schema.constants import OfConstant
+
 
 class Span(NamedTuple):
     """Character offsets into the text, end exclusive."""
@@ -143,7 +145,7 @@ class Index(Enum):
 
 
 @dataclass(frozen=True)
-class Literal(Node):
+class Literal(Node, OfConstant):
     """A number (durations in ms), a string or a truth value."""
 
     value: int | float | str | bool

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from saffron.engine.kernels.kernel_source import constants_text, kernel_head
 from saffron.engine.match.core import kernel_layout, merged
 from saffron.engine.match.core.automaton import Feature, State
-from saffron.engine.match.core.kernel_layout import Names, numbered
+from saffron.engine.match.core.kernel_layout import Names, null_text, numbered
 from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.core.step_text import CONTIGUOUS, StepText
 from saffron.engine.match.flat.given_events import Events
@@ -31,16 +31,21 @@ POOL = (
 def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
     """Write the code that reads the event's attributes, those of `names`, into variables x0, x1, ...
 
-    Numbers of `features` also get r (as float64), k (1.0, or 0.0 for null) and z (r, or 0.0 for null).
+    Those of `features` also get k (1.0, or 0.0 for null). Numbers of them get r (as float64) and z (r, or 0.0 for null),
+    too.
     """
     aggregated = {feature.name for feature in features}
     out("row32 = np.uint32(row & 0xFFFFFFFF)")
     for number, (name, kind) in enumerate(names.attributes.items()):
         out(f"x{number} = c{number}[r]" if kind is Kind.FLOAT else f"x{number} = np.int64(c{number}[r])")
-        if kind.is_number and name in aggregated:
-            out(f"r{number} = {f'real(x{number})' if kind.is_whole else f'x{number}'}")
-            out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
-            out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
+        if name not in aggregated:
+            continue
+        if not kind.is_number:
+            out(f"k{number} = 1.0 if x{number} != {null_text(kind)} else 0.0")
+            continue
+        out(f"r{number} = {f'real(x{number})' if kind.is_whole else f'x{number}'}")
+        out(f"k{number} = 1.0 if r{number} == r{number} else 0.0")
+        out(f"z{number} = r{number} if r{number} == r{number} else 0.0")
 
 
 class StepSource:
