@@ -6,22 +6,29 @@ books with the same records. That publishes the same bytes under the same versio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from saffron.engine.models.events.event_trainer import train_events
+from saffron.engine.models.features.event_model import EVENTS, EventModel
 from saffron.engine.models.reader import AnyModel
-from saffron.engine.models.transitions.model import LatencyModel
+from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
 from saffron.engine.models.transitions.trainer import train_latency, train_transitions
 from saffron.model_builder.books import Books
 from saffron.model_builder.cell_sums import Row
 from saffron.model_builder.decay import decay
 from saffron.model_builder.due import have_moved, is_event_due, is_partial_due
+from saffron.model_builder.feature_book import FeatureBook
 from saffron.model_builder.feature_rows import FeatureRow
 from saffron.model_builder.latency_book import Bins, LatencyBook
 from saffron.model_builder.policy import Policy
+from saffron.model_builder.query_book import QueryBook
 from saffron.model_builder.store import Store
 from saffron.records.envelope import Version
+
+_LOG = logging.getLogger(__name__)
 
 Publish = Callable[[Sequence[AnyModel]], None]
 """A writer of models, which returns when the log has them."""
@@ -66,29 +73,58 @@ class Batches:
 
 
 def train(books: Books, version: Version, policy: Policy) -> list[AnyModel]:
-    """The models that are due, of those that the books' batch has updated; the books note them as published."""
+    """The models that are due, of those that the books' batch has updated; the books note them as published.
+
+    What cannot be learned from is logged, and tried again with the next counts: the other models do not wait for it.
+    """
     models: list[AnyModel] = []
-    for _, query in sorted(books.queries.items()):
-        if query.touched != books.batch:
+    for name, made in _due(books, version, policy):
+        try:
+            model = made()
+        except Exception:
+            _LOG.exception("model of %s: left out, for its observations cannot be learned from", name)
             continue
-        times = query.counts.times()
-        if is_partial_due(query, times, policy):
-            models.append(train_transitions(query.counts, version, books.offsets))
-            query.publish(times)
+        models += [] if model is None else [model]
+    return models
+
+
+def _due(books: Books, version: Version, policy: Policy) -> Iterator[tuple[str, Callable[[], AnyModel | None]]]:
+    """The name of each book that the batch has updated, and the maker of its model; it returns None if none is due."""
+    for query, counts in sorted(books.queries.items()):
+        if counts.touched == books.batch:
+            yield query, partial(_transitions, books, counts, version, policy)
     for stream, latency in sorted(books.streams.items()):
         if latency.touched == books.batch:
-            functions = train_latency(
-                stream, _sums(latency.processing), _sums(latency.shedding), version, books.offsets
-            )
-            values = _values(functions, latency)
-            if latency.since_halved == 0 or have_moved(values, latency.published, policy.moved):
-                latency.published = values
-                models.append(functions)
-    for _, book in sorted(books.features.held.items()):
-        if book.touched == books.batch and is_event_due(book, policy):
-            models.append(train_events(book.counts, book.spec, version, books.offsets))
-            book.in_force = book.basis()
-    return models
+            yield f"@{stream}", partial(_latency, books, stream, latency, version, policy)
+    for query, features in sorted(books.features.held.items()):
+        if features.touched == books.batch:
+            yield f"{query}/{EVENTS}", partial(_events, books, features, version, policy)
+
+
+def _transitions(books: Books, book: QueryBook, version: Version, policy: Policy) -> TransitionModel | None:
+    times = book.counts.times()
+    if not is_partial_due(book, times, policy):
+        return None
+    model = train_transitions(book.counts, version, books.offsets)
+    book.publish(times)
+    return model
+
+
+def _latency(books: Books, stream: str, book: LatencyBook, version: Version, policy: Policy) -> LatencyModel | None:
+    functions = train_latency(stream, _sums(book.processing), _sums(book.shedding), version, books.offsets)
+    values = _values(functions, book)
+    if book.since_halved and not have_moved(values, book.published, policy.moved):
+        return None
+    book.published = values
+    return functions
+
+
+def _events(books: Books, book: FeatureBook, version: Version, policy: Policy) -> EventModel | None:
+    if not is_event_due(book, policy):
+        return None
+    model = train_events(book.counts, book.spec, version, books.offsets)
+    book.in_force = book.basis()
+    return model
 
 
 def _sums(bins: Bins) -> list[list[int]]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.reader import AnyModel
 from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
+from saffron.engine.models.transitions.trainer import TransitionCounts
 from saffron.errors import LogError
+from saffron.model_builder import batch
 from saffron.model_builder.batch import Batches
 from saffron.model_builder.cell_sums import MESSAGE, PROCESSING, TRANSITION, Row
 from saffron.model_builder.policy import Policy
@@ -190,3 +193,24 @@ def test_few_files_are_kept_and_none_half_written(store: Store, topic: Topic) ->
         job.run(number, counts(20, 80))
     names = sorted(path.name for path in (store.checkpoint / "saffron").iterdir())
     assert names == [f"books-{number:012d}.json" for number in range(5, 9)] + ["epoch"]
+
+
+def test_what_cannot_be_learned_from_leaves_the_other_models_as_they_are(
+    store: Store, topic: Topic, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And is tried again with the next counts."""
+    learn, fails = batch.train_transitions, ["bad"]
+
+    def learned(found: TransitionCounts, *rest: Any) -> TransitionModel:
+        if found.query in fails:
+            raise FloatingPointError("no solution")
+        return learn(found, *rest)
+
+    monkeypatch.setattr(batch, "train_transitions", learned)
+    job = batches(store, topic)
+    job.run(0, counts(20, 80, "bad") + counts(20, 80, "good") + latencies(2000))
+    assert [type(one).__name__ for one in topic.models] == ["TransitionModel", "LatencyModel"]
+    assert "model of bad: left out" in caplog.text
+    fails.clear()
+    job.run(1, counts(1, 4, "bad"))
+    assert [one.query for one in topic.models if isinstance(one, TransitionModel)] == ["good", "bad"]

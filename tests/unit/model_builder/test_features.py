@@ -37,6 +37,8 @@ SPEC = FeatureSpec(known=(("A",), ("B",)))
 OTHER = replace(SPEC, seed=1)
 BASE = FeatureRow("f", 0, MESSAGE, "q", 1, SPEC.identity, 0, "", 0, 0, 1, 0, "", 1)
 TOP = 2**64 - 1
+NEVER = 99
+"""A key without events: its schema allows it."""
 
 
 def row(kind: str, **changes: Any) -> FeatureRow:
@@ -66,19 +68,19 @@ def rows_of(messages: Sequence[tuple[int, dict[str, Any]]], spec: FeatureSpec = 
 
 def message(rng: random.Random, keys: Sequence[int]) -> dict[str, Any]:
     return {
-        "occurrences": {key: rng.randrange(1, 50) for key in keys},
+        "occurrences": {**{key: rng.randrange(1, 50) for key in keys}, NEVER: 0},
         "begun": {key: rng.randrange(5) for key in keys[:2]},
         "refusing": {key: rng.randrange(5) for key in keys[1:]},
         "met": rng.randrange(1000),
         "matches": [[rng.choice(keys) for _ in range(3)] for _ in range(rng.randrange(9))],
         "weight": rng.choice([1.0, 2.5]),
-        "features": {key: vector(key) for key in keys},
+        "features": {key: vector(key) for key in (*keys, NEVER)},
         "positions": [[rng.randrange(3), rng.randrange(10), rng.randrange(9), rng.randrange(1, 9)] for _ in range(4)],
     }
 
 
 def vector(key: int) -> list[int]:
-    return [key % 3, *(key % 5 for _ in SPEC.fields[1:])]
+    return [2 if key == NEVER else key % 2, *(0 for _ in SPEC.fields[1:])]
 
 
 def test_the_books_hold_what_counting_each_message_gives() -> None:

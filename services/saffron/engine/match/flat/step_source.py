@@ -31,8 +31,7 @@ POOL = (
 def event_values(out: Lines, names: Names, features: Sequence[Feature]) -> None:
     """Write the code that reads the event's attributes, those of `names`, into variables x0, x1, ...
 
-    Those of `features` also get k (1.0, or 0.0 for null). Numbers of them get r (as float64) and z (r, or 0.0 for null),
-    too.
+    Those of `features` also get k: 1.0, or 0.0 for null. Numbers of them get r (as float64) and z (r, or 0.0 for null).
     """
     aggregated = {feature.name for feature in features}
     out("row32 = np.uint32(row & 0xFFFFFFFF)")

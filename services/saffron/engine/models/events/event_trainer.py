@@ -105,7 +105,7 @@ def learn(
     are fitted to the utilities of keys in the table. These are shrunk: each key is treated as if some events of its
     content's mean had been seen before. Utilities of the few events of a key alone would give leaves that tell chance.
     """
-    keys = np.array(sorted(half.occurrences), dtype=np.uint64)
+    keys = np.array(sorted(key for key, count in half.occurrences.items() if count), dtype=np.uint64)
     occurrences = np.array([half.occurrences[key] for key in keys.tolist()], dtype=np.float64)
     contributed = np.array([half.contributions.get(key, 0) for key in keys.tolist()], dtype=np.float64) / WEIGHT
     contributed /= np.array([saved.get(key, 1.0) for key in keys.tolist()])

@@ -54,7 +54,7 @@ class Detector:
         service = str(load.get("service", ""))
         self._heard[service] = now_ms
         if isinstance(counts, Mapping):
-            whole = {str(query): count for query, count in counts.items() if type(count) is int}
+            whole = {str(query): count for query, count in counts.items() if type(count) is int and count >= 0}
             self.partial_matches[service] = whole
         queries = by_query if isinstance(by_query, Mapping) and by_query else self.partial_matches.get(service, {})
         self._works[service] = tuple(map(str, queries))
