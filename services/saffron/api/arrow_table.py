@@ -55,7 +55,7 @@ def table_of(rows: Rows, plan: Plan, schema: Schema) -> pa.Table:
     returned = [(item.name, (*_types(item.expr), *huge)) for item in plan.returns]
     if returned:
         columns["return"] = _struct(
-            {name: _fitting([row.get("return", {}).get(name) for row in rows], types) for name, types in returned},
+            {name: fitting([row.get("return", {}).get(name) for row in rows], types) for name, types in returned},
             len(rows),
         )
     if not isinstance(plan, MatchPlan):
@@ -197,9 +197,11 @@ def _tried(kind: Kind) -> tuple[pa.DataType, ...]:
     return (pa.int64(), pa.float64(), pa.string()) if kind is Kind.NUMBER else (_type(kind),)
 
 
-def _fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:
+def fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:
     """The column in the first type that fits all values; for the last type they are converted."""
     for kind in types[:-1]:
+        if not all(value is None or _fits(value, kind) for value in values):
+            continue
         try:
             return _typed(values, kind)
         except (pa.ArrowException, OverflowError, TypeError):
@@ -211,7 +213,23 @@ def _fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:
     return _typed([None if value is None else convert(value) for value in values], last)
 
 
+def _fits(value: Any, kind: pa.DataType) -> bool:
+    """True if a type of numbers holds the value as it is; others are left to Arrow.
+
+    Arrow cuts off fractions in silence, and makes no float64 of an integer beyond 2^53, though results show a float64
+    that is whole as one.
+    """
+    if pa.types.is_integer(kind):
+        return type(value) is int
+    if pa.types.is_floating(kind):
+        return type(value) is float or (type(value) is int and abs(value) < 2**63 and float(value) == value)
+    return True
+
+
 def _typed(values: list[Any], kind: pa.DataType | None) -> Column:
+    """The column of values in a type; None: the one that Arrow infers."""
+    if kind is not None and pa.types.is_floating(kind):
+        values = [float(value) if type(value) is int else value for value in values]
     column: Column = pa.array(values, kind)
     return column
 

@@ -6,14 +6,19 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from saffron.api.arrow_table import table_of
+from saffron.api.arrow_table import fitting, table_of
 from saffron.language import parse
 from saffron.language.scope.scope import Scope
 from saffron.language.trends.plan import bind_trend
 from tests.unit.language.samples import LETTERS
 
 RETURN = "COUNT(*) AS n, SUM(A.y) AS total, AVG(A.x) AS mean, COUNT(*) * 2 AS twice, COUNT(*) > 3 AS many"
+
+INTEGERS_FIRST = (pa.int64(), pa.float64(), pa.string())
+FLOATS = (pa.float64(), pa.string())
 
 
 def returned(rows: list[dict[str, Any]]) -> pa.Array[Any]:
@@ -34,3 +39,21 @@ def test_numbers_beyond_63_bits_are_decimal_strings(huge: str | int) -> None:
     column = returned([small, {"n": huge, "total": huge, "mean": 2.5, "twice": huge, "many": True}])
     assert [row and row["n"] for row in column.to_pylist()] == ["3", str(huge)]
     assert [str(field.type) for field in column.type][:3] == ["string", "string", "double"]
+
+
+_NUMBERS = st.one_of(st.none(), st.integers(-(2**62), 2**62), st.integers(-3, 3), st.floats(-1e6, 1e6))
+
+
+@given(st.lists(_NUMBERS, min_size=1, max_size=4), st.sampled_from([INTEGERS_FIRST, FLOATS]))
+@example([0.5], INTEGERS_FIRST)
+@example([0.25, 10**17], FLOATS)
+def test_no_number_changes_its_value(values: list[Any], types: tuple[pa.DataType, ...]) -> None:
+    """The first type that holds all values exactly; else their digits as text."""
+    column = fitting(values, types)
+    found = column.to_pylist()
+    if column.type == pa.string():
+        assert found == [None if one is None else str(one) for one in values]
+        whole = [one for one in values if type(one) is int]
+        assert any(float(one) != one for one in whole), "float64 would have held them"
+    else:
+        assert found == values

@@ -30,7 +30,7 @@ _REPORT: dict[str, Any] = {
     "loss_ratio": {"q": 0.1}, "sampled": {"q": [1.0, 2.0, 3.0, 4.0]}, "false": {"q": 0}, "compared": {"q": 1},
     "trials": {"q": [4.0, 1.0, 2.0]}, "traced": {"q": {"count": 1, "matches": [[1, 2]]}},
 }  # fmt: skip
-_HOSTILE = (
+_HOSTILE: tuple[Any, ...] = (
     -1, 0, 1, -5, 2**63 - 1, -(2**63), 10**18, 0.5, -0.5, 1e300, -1e300, 1e-300, None, True, False, "", "q", [], [1],
     {}, {"q": -5}, {"q": 2**62}, {"q": 1e300}, {"q": None}, {"q": [1e300, -1.0, 0.0, 1e300]}, {"q": {}}, {"other": 1},
 )  # fmt: skip
@@ -52,7 +52,7 @@ def test_no_report_keeps_a_block_from_being_shed(seed: int) -> None:
     for number in range(1, 80):
         names = rng.sample(sorted(_REPORT), rng.choice([1, 1, 1, 2, 5]))
         report = {**_REPORT, "position": 10 * number, **{name: rng.choice(_HOSTILE) for name in names}}
-        with suppress(_REFUSED):
+        with suppress(*_REFUSED):
             operator.observe(report, 10.0 * number)
         operator.may_go(5)
         operator.apply(_block(number), now_ms=10.0 * number + 900.0, appended_ms=0.0, in_flight=5)
