@@ -54,7 +54,7 @@ LIMITS = {
     "reports of a match by `NOT B EVERY` in a window": MAX_REPORTS,
     "states of a match query's automaton": MAX_TABLE_STATES,
     "states of an aggregate query": MAX_STATES,
-    "windows that an event of an aggregate query lies in": MAX_WINDOWS,
+    "windows that an event lies in": MAX_WINDOWS,
     "an event": MAX_EVENT_BYTES,
     "depth of objects and arrays in an event": nesting.MAX_DEPTH,
     "sources of a stream": definition_reader.MAX_SOURCES,
@@ -86,7 +86,7 @@ BEYOND = {
     "reports of a match by `NOT B EVERY` in a window": "PATTERN SEQ(A, NOT B EVERY 1 ms)" + HOUR,
     "states of a match query's automaton": "PATTERN " + " AND ".join(["A"] * 13) + HOUR,
     "states of an aggregate query": "PATTERN SEQ(" + ",".join(["A"] * 63) + ")" + HOUR + " RETURN COUNT(*)",
-    "windows that an event of an aggregate query lies in": "PATTERN A+ WITHIN 1 h SLIDE 10 ms RETURN COUNT(*)",
+    "windows that an event lies in": "PATTERN A+ WITHIN 1 h SLIDE 10 ms RETURN COUNT(*)",
 }
 
 

@@ -13,6 +13,6 @@ MAX_TABLE_STATES = 5_000
 MAX_STATES = 62
 """Most states of an aggregate query: its engine keeps a bit of an int64 for each."""
 MAX_WINDOWS = 10_000
-"""Most windows that an event of an aggregate query lies in, as each has an aggregate of its own (T5)."""
+"""Most windows that an event lies in, as each has an aggregate of its own (T5), and each match is a result of each."""
 KEPT = 2_048
 """Most plans, and most of each thing that is made of one, that a process keeps for the next partition that asks."""

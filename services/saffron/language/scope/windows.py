@@ -28,8 +28,9 @@ def bind_window(query: tree.Query, scope: Scope, *, tumbling: bool) -> Window:
         slide = within.size.amount
     opens = None if within.opening is None else _opening(within.opening, scope)
     window = Window(within.size.amount, within.size.events, slide, opens)
-    if tumbling and (window.overlapping or 0) > MAX_WINDOWS:
-        hint = f"Each event keeps a count for each of its windows, at most {MAX_WINDOWS}: slide by more."
+    if (window.overlapping or 0) > MAX_WINDOWS:
+        per = "Each event keeps a count for" if tumbling else "A match is a result of"
+        hint = f"{per} each of its windows, at most {MAX_WINDOWS}: slide by more."
         raise scope.plan_error(f"{window.overlapping} windows overlap", within.span, hint)
     return window
 

@@ -169,6 +169,8 @@ def _conditions(rng: random.Random, pattern: str, closures: Sequence[str]) -> li
             f"max({name}[].x) > {number}",
             f"{name}[i].x != {name}[i-2].x",
             f"stddev({name}[].x) < {number}",
+            f"count({name}[].k) = {number}",
+            f"count({name}[..i-1].k) < {number}",
         ]
     if "a" not in closures and "b" in pattern:
         found.append(f"b{'[i]' if 'b' in closures else ''}.x >= a.x")

@@ -330,7 +330,7 @@ def test_cost_classes_of_aggregate_queries(where: str, name: str, bound: str) ->
     [
         ("WITHIN 90 s", "last.ts - first.ts <= 90 seconds"),
         ("WITHIN 100 EVENTS", "last.seq - first.seq < 100"),
-        ("WITHIN 1 day SLIDE 1500 ms", "1 day, one every 1500 ms"),
+        ("WITHIN 1 h SLIDE 1500 ms", "1 hour, one every 1500 ms"),
         ("WITHIN 2 EVENTS SLIDE 1 EVENTS", "2 events, one every 1 event"),
         ("WITHIN 1 h SLIDE 1 h", "1 hour, one after the other"),
         ("WITHIN 1 h OPEN ON B WHERE B.x > 1", "1 hour from each B where B.x > 1"),

@@ -12,46 +12,44 @@ from saffron.schema.schema import NULL_INT
 
 
 @inline
-def number_at(column, whole, row):
-    """A value as float64, NaN where it is null."""
+def number_at(column, null, row):
+    """A value as float64, NaN where it is null. `null`: the sentinel of the column's kind."""
     value = column[row]
-    if whole and value == NULL_INT:
-        return math.nan
-    return float(value)
+    return math.nan if value == null else float(value)
 
 
 @inline
-def count_of(column, whole, path, first, end, mask):
+def count_of(column, null, path, first, end, mask):
     count = 0.0
     for level in range(first, end):
-        x = number_at(column, whole, path[level] & mask)
+        x = number_at(column, null, path[level] & mask)
         if x == x:  # noqa: PLR0124  NaN is null
             count += 1.0
     return count
 
 
 @inline
-def sum_of(column, whole, path, first, end, mask):
+def sum_of(column, null, path, first, end, mask):
     total = 0.0
     for level in range(first, end):
-        x = number_at(column, whole, path[level] & mask)
+        x = number_at(column, null, path[level] & mask)
         if x == x:  # noqa: PLR0124
             total += x
     return total
 
 
 @inline
-def avg_of(column, whole, path, first, end, mask):
-    total = sum_of(column, whole, path, first, end, mask)
-    return quotient(total, count_of(column, whole, path, first, end, mask))
+def avg_of(column, null, path, first, end, mask):
+    total = sum_of(column, null, path, first, end, mask)
+    return quotient(total, count_of(column, null, path, first, end, mask))
 
 
 @inline
-def stddev_of(column, whole, path, first, end, mask):
+def stddev_of(column, null, path, first, end, mask):
     """The sample standard deviation, by Welford's method; null (NaN) below two values."""
     number = mean = spread = 0.0
     for level in range(first, end):
-        x = number_at(column, whole, path[level] & mask)
+        x = number_at(column, null, path[level] & mask)
         if x == x:  # noqa: PLR0124
             moved = mean + (x - mean) / (number + 1.0)
             spread += (x - mean) * (x - moved)

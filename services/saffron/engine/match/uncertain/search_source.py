@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from saffron.engine.kernels.kernel_source import constants_text
 from saffron.engine.match.core.automaton import Automaton, leaves
-from saffron.engine.match.core.kernel_layout import Names
+from saffron.engine.match.core.kernel_layout import Names, null_text
 from saffron.engine.match.core.source.expressions import Term, Writer
 from saffron.engine.match.core.source.lines import Lines
 from saffron.engine.match.uncertain import search_state
@@ -157,16 +157,15 @@ class _PathReader:
             level = f"first[{leaf.component}]" if leaf.function == "first" else f"{self._end(leaf)} - 1"
             text = f"{self._column(leaf.name, leaf.kind)}[path[{level}] & mask]"
             return Term(text if leaf.kind is Kind.FLOAT else f"np.int64({text})", leaf.kind)
-        whole = leaf.kind.is_whole
-        span = f"{self._column(leaf.name, leaf.kind)}, {whole}, path, first[{leaf.component}], {self._end(leaf)}, mask"
+        column, path = self._column(leaf.name, leaf.kind), f"path, first[{leaf.component}], {self._end(leaf)}, mask"
         if leaf.function in OF_EXTREME.values():
             rests = self._column(rest_name(leaf.name), leaf.kind)
             function = "least_rest" if leaf.function == OF_EXTREME["min"] else "greatest_rest"
-            return Term(f"{function}({span.replace(f', {whole}', f', {rests}')})", leaf.kind)
+            return Term(f"{function}({column}, {rests}, {path})", leaf.kind)
         if leaf.function in ("min", "max"):
-            kind = "whole" if whole else "real"
-            return Term(f"{leaf.function}_{kind}({span.replace(f', {whole}', '')})", leaf.kind)
-        return Term(f"{leaf.function}_of({span})", Kind.FLOAT)
+            kind = "whole" if leaf.kind.is_whole else "real"
+            return Term(f"{leaf.function}_{kind}({column}, {path})", leaf.kind)
+        return Term(f"{leaf.function}_of({column}, {null_text(leaf.kind)}, {path})", Kind.FLOAT)
 
     def length(self, leaf: Length) -> Term:
         return Term(f"({self._last(leaf.component)} - first[{leaf.component}] + 1)", Kind.INT, False)
