@@ -174,6 +174,9 @@ def _conditions(rng: random.Random, pattern: str, closures: Sequence[str]) -> li
         ]
     if "a" not in closures and "b" in pattern:
         found.append(f"b{'[i]' if 'b' in closures else ''}.x >= a.x")
+    if len(closures) == 2:
+        found += ["b[1].x = a[last].x", "b[1].x > sum(a[].x)", "b[i].x != max(a[].x)", f"b[1].x > a.len - {number}"]
+        found += ["a[i].x > a[i-1].x AND b[1].x = a[last].x"] * 2
     if "c" in pattern:
         found.append("c.x > a[1].x" if "a" in closures else "c.x > a.x")
         found.append("c.x < avg(b[].x)" if "b" in closures else "c.x > b.x")

@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.unit.engine.uncertain.streams import (
     answers,
     block,
     columns_of,
+    event,
     expected,
     random_events,
     random_query,
@@ -56,6 +58,27 @@ def test_exact_times_are_sure(seed: int) -> None:
         found = answers(results(runs_of(text), columns_of(exact)))
         assert set(found.values()) <= {1.0}
         assert same(found, expected(text, exact)), (text, exact)
+
+
+_TWO_LISTS = ("SEQ(A+ a[], B+ b[])", "SEQ(A+ a[], A+ b[])", "SEQ(A+ a[], B+ b[], C c)")
+_OF_THE_FIRST = ("a[last].x", "sum(a[].x)", "max(a[].x)", "count(a[].k)", "a.len")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_first_of_two_lists_ends_before_the_second(seed: int) -> None:
+    """Also where an event was tried for the first list, and refused by a condition or by the threshold."""
+    rng = random.Random(300 + seed)
+    for _ in range(CASES // 4):
+        refused = rng.choice(("a[i].x > a[i-1].x", "a[i].x < 3", "a[i].k = a[i-1].k"))
+        compared = f"b[{rng.choice('1i')}].x {rng.choice(('=', '<', '>='))} {rng.choice(_OF_THE_FIRST)}"
+        where = f"skip-till-any-match {{ {refused} AND {compared} }}"
+        text = f"PATTERN {rng.choice(_TWO_LISTS)} WHERE {where} WITHIN 30 ms CONFIDENCE >= 0.25"
+        events = [event(n, kind, 2 * n, 2 * n + rng.randrange(3), **_values(rng)) for n, kind in enumerate("AABABC")]
+        assert same(answers(results(runs_of(text), columns_of(events))), expected(text, events)), (text, events)
+
+
+def _values(rng: random.Random) -> dict[str, Any]:
+    return {"x": rng.choice((0, 1, 2, 3, None)), "k": rng.choice(("u", "v", None))}
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -110,6 +110,8 @@ def _candidate(shape, work):
     if more and levels[LEAVE, depth]:
         following = next_closure(shape, target + 1)
     if following < len(shape.closure) and (levels[HAS, depth] or following <= counters[START]):
+        if depth > 0:
+            work.last[levels[PART, depth]] = depth  # an event that was tried and not taken moved it
         counters[PHASE] = TURN
     else:
         levels[TARGET, depth] = len(shape.closure)
