@@ -150,11 +150,11 @@ def _chosen(call: tree.Call, arguments: Sequence[Typed], scope: Scope) -> tuple[
             raise scope.schema_error(message, call.arguments[place].span, "All its values are of one kind.")
     if sort is not Sort.NUMBER:
         return made, OF_ELEMENT[sort]
-    wide = any(_is_wide(made[place].expr) for place in values)
+    wide = any(is_wide(made[place].expr) for place in values)
     return made, Kind.NUMBER if wide else Kind.FLOAT
 
 
-def _is_wide(expr: Expr) -> bool:
+def is_wide(expr: Expr) -> bool:
     """True if a number may be one that float64 does not hold."""
     if isinstance(expr, Const):
         return isinstance(expr.value, int) and not isinstance(expr.value, bool) and float(expr.value) != expr.value

@@ -14,7 +14,7 @@ from functools import partial, reduce
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
 from saffron.language.plan.rewrite import reads
 from saffron.language.scope.array_elements import ARRAY_HINT, holds_element, no_array, open_element
-from saffron.language.scope.functions import bind_function, settle
+from saffron.language.scope.functions import bind_function, is_wide, settle
 from saffron.language.scope.scope import NULL, Found, Scope
 from saffron.language.scope.sorts import SORTS, Sort, Typed, literal_sort
 from saffron.language.syntax import tree
@@ -234,8 +234,8 @@ class _Binder:
                 whole = reduce(partial(_joined, _sum), each("sum"))
                 return Typed(Binary("/", whole, reduce(_sum, each("count"))), Sort.NUMBER)
             case "min" | "max":
-                choose = partial(_least_or_greatest, "least" if function == "min" else "greatest")
-                return Typed(reduce(partial(_joined, choose), each(function)), Sort.NUMBER)
+                choose = partial(_chosen, "<=" if function == "min" else ">=")
+                return Typed(reduce(choose, each(function)), Sort.NUMBER)
         hint = "Over several lists run count, sum, avg, min and max."
         raise self.scope.schema_error(f"{function} runs over the events of one list", call.span, hint)
 
@@ -263,8 +263,11 @@ def _sum(left: Expr, right: Expr) -> Expr:
     return Binary("+", left, right)
 
 
-def _least_or_greatest(function: str, left: Expr, right: Expr) -> Expr:
-    return Call(function, (left, right))
+def _chosen(operator: str, left: Expr, right: Expr) -> Expr:
+    """The left one where it compares with the right one so, else the right one, without rounding; a null one does not
+    count."""
+    kind = Kind.NUMBER if is_wide(left) or is_wide(right) else Kind.FLOAT
+    return Call("case", (Binary(operator, left, right), left, Call("coalesce", (right, left), kind)), kind)
 
 
 def _joined(join: Callable[[Expr, Expr], Expr], left: Expr, right: Expr) -> Expr:

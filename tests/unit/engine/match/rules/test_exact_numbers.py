@@ -29,6 +29,7 @@ PATTERNS = {
         "count(a[].x = a[].y)",
         "coalesce(b.x, max(a[].y))",
     ),
+    "SEQ(A+ a[], B* b[], A c)": ("c.x", "c.y", "max(a[].x, b[].y)", "min(a[].y, b[].x)", "max(b[].x, a[].x)"),
     "SEQ(B b, A+ a[])": ("a[i].x", "a[i-1].x", "max(a[..i-1].x)", "min(a[..i-1].y)", "a[i].y"),
     "SEQ(B b, A+ a[]) ": ("a[i].x", "b.y", "max(CASE WHEN a[..i-1].x > 1 THEN a[..i-1].y ELSE 1 END)"),
     "SEQ(A a, (B b, A c)+)": ("a.x", "b[i].x", "c[i].y", "c[i].x"),
