@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 
 from saffron.counted import counted
 from saffron.engine.events.formats.csv_records import Record, csv_records
@@ -33,11 +32,15 @@ def rows_of(value: bytes, form: CsvForm) -> Iterator[Mapping[str, str | None] | 
             yield dict(zip(columns, record.cells, strict=False))
 
 
-def row_alone(value: bytes, form: CsvForm, number: int) -> bytes:
-    """A message with one row, behind the header line where there is one."""
+def records_of(value: bytes, form: CsvForm) -> Sequence[Record]:
+    """The records of a message, with the header line where there is one."""
+    return list(csv_records([value], form.separator))
+
+
+def row_alone(records: Sequence[Record], form: CsvForm, number: int) -> bytes:
+    """A message with row `number` of `records` alone, behind the header line where there is one."""
     headed = form.columns is None
-    records = list(islice(csv_records([value], form.separator), number + 1 + headed))
-    lines = [records[0], records[-1]] if headed else [records[-1]]
+    lines = [records[0], records[number + 1]] if headed else [records[number]]
     return b"\n".join(_line(one, form.separator) for one in lines)
 
 

@@ -37,12 +37,14 @@ class Element:
     """An element of a message: the object of an event, an error where there is none, or why it is no event.
 
     `value`: number of the message's value that it is of (a line, a row, an array's element); WHOLE: it is about the
-    message. `item`: its number in the array that is exploded; None where none is.
+    message. `item`: its number in the array that is exploded; None where none is. `parsed`: the value itself, as it
+    stands before its envelope is opened.
     """
 
     content: Mapping[str, Any] | MessageError | Eventless
     value: int
     item: int | None = None
+    parsed: Any = None
 
 
 def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
@@ -55,13 +57,13 @@ def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
             try:
                 filtered = passes is not None and isinstance(value, dict) and not passes(value)
             except Exception as error:
-                yield Element(fault(error, message), number)
+                yield Element(fault(error, message), number, None, value)
                 continue
             if filtered:
                 yield Element(Eventless.FILTERED, number)
                 continue
             opened = value if isinstance(value, MessageError) else opened_of(value, message, source)
-            yield from _exploded(opened, source.explode, number)
+            yield from _exploded(opened, source.explode, number, value)
     except MessageError as error:
         yield Element(error, WHOLE)
     except Exception as error:
@@ -85,7 +87,7 @@ def _values(value: bytes, source: SourceDefinition) -> Iterator[Any]:
             except MessageError as error:
                 yield error
     elif source.envelope is Envelope.ARRAY:
-        yield from array_of(value)
+        yield from _array_of(value)
     else:
         yield parse(value)
 
@@ -95,7 +97,7 @@ def lines_of(value: bytes) -> list[bytes]:
     return [line for line in value.splitlines() if line.strip()]
 
 
-def array_of(value: bytes) -> list[Any]:
+def _array_of(value: bytes) -> list[Any]:
     """The array in a message. MessageError: the message is none."""
     found = parse(value)
     if not isinstance(found, list):
@@ -160,24 +162,29 @@ def text(value: bytes) -> str:
     return value.decode("utf-8", "replace")
 
 
-def _exploded(opened: Mapping[str, Any] | MessageError | None, array: Path | None, number: int) -> Iterator[Element]:
-    """The object itself, or one for each item of its array: the other fields, overlaid by those of the item."""
+def _exploded(
+    opened: Mapping[str, Any] | MessageError | None, array: Path | None, number: int, parsed: Any
+) -> Iterator[Element]:
+    """The object itself, or one for each item of its array: the other fields, overlaid by those of the item.
+
+    `number`, `parsed`: of the value that the object is of.
+    """
     if opened is None:
         return
     if array is None or isinstance(opened, MessageError):
-        yield Element(opened, number)
+        yield Element(opened, number, None, parsed)
         return
     items = array.of(opened)
     if items is MISSING or items is None:
         yield Element(Eventless.NO_ARRAY, number)
         return
     if not isinstance(items, list):
-        yield Element(MessageError("not-an-array", f"{array} is no array, as `explode` says"), number)
+        yield Element(MessageError("not-an-array", f"{array} is no array, as `explode` says"), number, None, parsed)
         return
     rest = _without(opened, array)
     for at, item in enumerate(items):
         whole = {**rest, **item} if isinstance(item, dict) else {**rest, str(array): item}
-        yield Element(whole, number, at)
+        yield Element(whole, number, at, parsed)
 
 
 def _without(whole: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -85,16 +85,28 @@ def outcomes_of(
         if isinstance(content, Eventless):
             yield content
             continue
-        try:
-            if isinstance(content, MessageError):
-                raise content
-            yield _event(number, content, message, source, strict=strict)
-        except MessageError as error:
-            yield Refused(number, error.reason, str(error))
-        except Exception as error:
-            found = fault(error, message)
-            yield Refused(number, found.reason, str(found))
+        yield outcome_of(number, content, message, source, strict=strict)
         number += 1
+
+
+def outcome_of(
+    number: int,
+    content: Mapping[str, Any] | MessageError,
+    message: Message,
+    source: SourceDefinition,
+    *,
+    strict: bool = False,
+) -> Mapped | Refused:
+    """The event of element `number`, whose object is `content`, or why it is none."""
+    try:
+        if isinstance(content, MessageError):
+            raise content
+        return _event(number, content, message, source, strict=strict)
+    except MessageError as error:
+        return Refused(number, error.reason, str(error))
+    except Exception as error:
+        found = fault(error, message)
+        return Refused(number, found.reason, str(found))
 
 
 def _event(

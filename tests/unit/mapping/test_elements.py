@@ -5,28 +5,37 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from saffron.engine.events.raw import batch_of_values
+from saffron.mapping import csv_rows
 from saffron.mapping.definition import (
+    CSV,
     AttributeRule,
     CsvForm,
     Envelope,
     Header,
     OfMessage,
     SourceDefinition,
+    StreamDefinition,
     TimeFormat,
     TimeRule,
     TypeRule,
 )
-from saffron.mapping.elements import message_of_element
+from saffron.mapping.elements import messages_of_elements
 from saffron.mapping.kinds import As
 from saffron.mapping.mapper import Mapped, Refused, events_of
 from saffron.mapping.message import Message
 from saffron.mapping.paths import Path
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.streams.merging import SourceReader
 
 NAMES = ["a", "b", "items", "type", "ts", "a.b", "op", "after", "before", "source", "payload", "schema", "data",
          "specversion", "ce_items"]  # fmt: skip
@@ -68,13 +77,19 @@ def of_text(text: bytes) -> Message:
     return Message(text, key=b"k", time=5, headers={"h": b"x", "ce_type": b"y"}, topic="t", partition=1, offset=7)
 
 
+def alone(message: Message, source: SourceDefinition, number: int) -> bytes | None:
+    """The value of a message with this element alone."""
+    return messages_of_elements(message, source, [number])[number]
+
+
 def check(message: Message, source: SourceDefinition, *, strict: bool = False) -> int:
     """The two properties; how many elements there are."""
     found = list(events_of(message, source, strict=strict))
     assert [one.number for one in found] == list(range(len(found)))
     assert all(isinstance(one, Mapped) or (one.reason and one.detail) for one in found)
+    values = messages_of_elements(message, source, range(len(found) + 1))
     for one in events_of(message, source):
-        value = message_of_element(message, source, one.number)
+        value = values[one.number]
         assert value is not None, one
         (again,) = events_of(of_text(value), source)
         assert again.number == 0
@@ -84,7 +99,7 @@ def check(message: Message, source: SourceDefinition, *, strict: bool = False) -
         else:
             assert isinstance(again, Refused)
             assert again.reason == one.reason
-    assert message_of_element(message, source, len(found)) is None
+    assert values[len(found)] is None
     return len(found)
 
 
@@ -178,18 +193,58 @@ def test_there_is_no_message_where_the_condition_asks_for_what_stands_beside_the
     source = SourceDefinition("t", 0, TypeRule(constant="T"), explode=Path(("items",)), where="length(items) > 1")
     message = of_text(b'{"items":[{"s":"a"},{"s":"b"}]}')
     assert len(list(events_of(message, source))) == 2
-    assert message_of_element(message, source, 1) is None
+    assert alone(message, source, 1) is None
+
+
+@pytest.mark.parametrize("form", ["array", "lines", "csv", "explode", "lines of arrays"])
+def test_a_message_is_read_as_often_for_many_refused_elements_as_for_few(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted in bytes of JSON that are parsed, and of CSV that are split, for one message of refused elements."""
+    sizes: list[int] = []
+    for module, name in ((json, "loads"), (csv_rows, "csv_records")):
+        plain = getattr(module, name)
+
+        def counting(text: Any, *more: Any, plain: Callable[..., Any] = plain, **others: Any) -> Any:
+            sizes.append(len(text if isinstance(text, bytes) else b"".join(text)))
+            return plain(text, *more, **others)
+
+        monkeypatch.setattr(module, name, counting)
+    for count in (10, 1_000):
+        sizes.clear()
+        value, source = refused(form, count)
+        reader = SourceReader(TopicPartition("t", 0), partial(StreamDefinition, "s", (source,)), 1, 10**9)
+        found = reader.read(batch_of_values([value]), [of_text(value)])
+        assert [one.number for one in found.unread] == list(range(count))
+        assert [len(one.value or b"") < 50 for one in found.unread] == [True] * count
+        assert sum(sizes) < 8 * len(value) + 200
+
+
+def refused(form: str, count: int) -> tuple[bytes, SourceDefinition]:
+    """A message of `count` elements without their time, and the source that reads it."""
+    items = [json.dumps({"a": number}).encode() for number in range(count)]
+    array = b"[" + b",".join(items) + b"]"
+    time, explode = TimeRule(Path(("at",))), Path(("items",))
+    plain = SourceDefinition("t", 0, TypeRule(constant="T"), time)
+    forms = {
+        "array": (array, replace(plain, envelope=Envelope.ARRAY)),
+        "lines": (b"\n".join(items), replace(plain, envelope=Envelope.LINES)),
+        "csv": (b"\n".join([b"a", *map(b"%d".__mod__, range(count))]), replace(plain, format=CSV, csv=CsvForm())),
+        "explode": (b'{"items":' + array + b"}", replace(plain, explode=explode)),
+        "lines of arrays": (b'{"items":' + array + b"}", replace(plain, explode=explode, envelope=Envelope.LINES)),
+    }
+    return forms[form]
 
 
 def test_parts_of_a_message_are_what_a_person_expects() -> None:
     source = SourceDefinition("t", 0, TypeRule(constant="T"), explode=Path(("items",)), envelope=Envelope.DEBEZIUM)
     change = b'{"op":"c","after":{"id":1.50,"items":[{"s":"a"},{"s":"b"}]},"source":{"table":"t"}}'
-    assert message_of_element(of_text(change), source, 1) == (
+    assert alone(of_text(change), source, 1) == (
         b'{"op":"c","after":{"id":1.50,"items":[{"s":"b"}]},"source":{"table":"t"}}'
     )
     lines = SourceDefinition("t", 0, TypeRule(constant="T"), envelope=Envelope.LINES, where="a > 1")
-    assert message_of_element(of_text(b'{"a": 1}\n{"a": 2}\n\nx\n{"a": 3}'), lines, 2) == b'{"a": 3}'
+    assert alone(of_text(b'{"a": 1}\n{"a": 2}\n\nx\n{"a": 3}'), lines, 2) == b'{"a": 3}'
     array = SourceDefinition("t", 0, TypeRule(constant="T"), envelope=Envelope.ARRAY)
-    assert message_of_element(of_text(b'[{"a": 1.0}, 5]'), array, 1) == b"[5]"
+    assert alone(of_text(b'[{"a": 1.0}, 5]'), array, 1) == b"[5]"
     rows = SourceDefinition("t", 0, TypeRule(constant="T"), format="csv", csv=CsvForm())
-    assert message_of_element(of_text(b"a,b\n1,x\n2,\n"), rows, 1) == b'"a","b"\n"2",'
+    assert alone(of_text(b"a,b\n1,x\n2,\n"), rows, 1) == b'"a","b"\n"2",'

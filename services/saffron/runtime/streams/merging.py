@@ -20,7 +20,7 @@ from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
 from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDefinition
-from saffron.mapping.elements import message_of_element
+from saffron.mapping.elements import messages_of_elements
 from saffron.mapping.envelopes import Eventless
 from saffron.mapping.flat.flattening import Flattened, Flattener
 from saffron.mapping.message import Message
@@ -142,8 +142,7 @@ class SourceReader:
         else:
             misfits.update(name for names in more.own.values() for name in names)
         events = list(self._events(found, taken, values, batch))
-        alone = [self._alone(one, messages) for one in unread]
-        return Inner(events, alone, misfits, found.eventless, more.not_found)
+        return Inner(events, self._alone(unread, messages), misfits, found.eventless, more.not_found)
 
     # ------------------------------------------------------------ inside
 
@@ -159,13 +158,17 @@ class SourceReader:
         self._disorder = definition.disorder_of(source)
         self._head = _origin(source, self._where)
 
-    def _alone(self, unread: Unread, messages: Sequence[Message]) -> Unread:
-        """The unread element with its own value, in place of the value of the whole message."""
+    def _alone(self, unread: Sequence[Unread], messages: Sequence[Message]) -> Sequence[Unread]:
+        """The unread elements with their own values, in place of those of their whole messages."""
         source = self._source
         several = source.explode is not None or source.csv is not None or source.envelope in _OF_SEVERAL
         if not several or source.format not in (JSON, CSV):
             return unread
-        return replace(unread, value=message_of_element(messages[unread.row], source, unread.number))
+        numbers: dict[int, list[int]] = {}
+        for one in unread:
+            numbers.setdefault(one.row, []).append(one.number)
+        values = {row: messages_of_elements(messages[row], source, of_row) for row, of_row in numbers.items()}
+        return [replace(one, value=values[one.row][one.number]) for one in unread]
 
     def _judge(self, ts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """([m] whether an event is late, [m] the watermark that those before it have raised)."""
