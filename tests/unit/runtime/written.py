@@ -28,7 +28,14 @@ def write_block(log: Log, topics: Topics, partition: int, lines: Sequence[bytes]
 
 
 def write_letter(
-    log: Log, topics: Topics, partition: int, value: bytes, reason: str, detail: str, key: bytes | None = b"IBM"
+    log: Log,
+    topics: Topics,
+    partition: int,
+    value: bytes,
+    reason: str,
+    detail: str,
+    key: bytes | None = b"IBM",
+    stream: str = "",
 ) -> str:
     """A message on `events` and its dead letter, as windowing writes it; the letter's id."""
     producer = log.producer()
@@ -36,6 +43,7 @@ def write_letter(
     producer.flush(1.0)
     offset = _high(log, topics.events, partition) - 1
     row = {"topic": topics.events, "partition": partition, "offset": offset, "timestamp": 5_000, "reason": reason}
+    row |= {"stream": stream} if stream else {}
     try:
         row |= {"detail": detail, "value": value.decode(), "encoding": "utf-8"}
     except UnicodeDecodeError:

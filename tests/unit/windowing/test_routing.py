@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from saffron.errors import AbortableError, FencedError
+from saffron.runtime.dead_letters.letters import Letter, gather
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
@@ -103,6 +104,12 @@ class System:
             pair for one in columns for pair in zip(one.ts.tolist(), one.attributes["n"].data.tolist(), strict=True)
         ]
 
+    def letters(self) -> list[Letter]:
+        """The dead letters of both streams."""
+        return gather(
+            one for p in range(SOURCES) for one in self.world.read(TOPICS.dead_letters, p, committed_only=True)
+        )
+
     def tell(self) -> None:
         """Everybody's next digest."""
         for _ in range(30):
@@ -147,12 +154,42 @@ def test_every_event_goes_on_exactly_once_whatever_dies(seed: int, tmp_path: Pat
         assert one.key == body.get("sector", "").encode()
         assert one.partition == partition_of(one.key or b"", TARGETS)
         assert (one.timestamp, one.headers) == (body["ts"], (("n", b"%d" % body["n"]),))
-    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == [], "no event is late"
+    assert system.letters() == [], "no event is late"
     by_partition: dict[int, list[int]] = defaultdict(list)
     for one in routed:
         by_partition[one.partition].append(orjson.loads(one.value or b"")["ts"])
     for partition in range(TARGETS):
         assert [ts for ts, _ in system.windows(partition)] == sorted(by_partition[partition])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_late_is_so_by_its_own_source_partition_wherever_commits_fall(seed: int, tmp_path: Path) -> None:
+    system = System(seed, tmp_path)
+    draw = random.Random(seed)
+    clock = [1_000_000 + 5_000 * source for source in range(SOURCES)]
+    watermarks = [0] * SOURCES
+    late: list[tuple[int, int]] = []
+    in_time: list[tuple[int, int]] = []
+
+    def each() -> None:
+        if draw.random() < 0.3:
+            source = draw.randrange(SOURCES)
+            clock[source] += draw.randrange(300)
+            ts = clock[source] - draw.choice((0, 0, 400, 700, 3_000))
+            (late if ts < watermarks[source] else in_time).append((ts, len(system.sent)))
+            watermarks[source] = max(watermarks[source], ts - DISORDER)
+            system.send(source, ts, draw.choice((*SECTORS, None)))
+
+    system.world.run(200, each)
+    system.end(2_000_000)
+    system.world.settle(lambda: system.ended() and len(system.letters()) >= 2 * len(late))
+    assert late
+    assert sorted(pair for partition in range(TARGETS) for pair in system.windows(partition)) == sorted(in_time)
+    letters = system.letters()
+    assert {(one.reason, one.topic) for one in letters} == {("late", TOPICS.events)}
+    for stream in ("", NAME):
+        events = [orjson.loads(one.value or b"") for one in letters if one.stream == stream]
+        assert sorted((one["ts"], one["n"]) for one in events) == sorted(late), stream
 
 
 def test_a_silent_source_is_not_waited_for_where_the_stream_says_so(tmp_path: Path) -> None:
@@ -197,7 +234,7 @@ def test_what_came_to_silent_sources_while_nobody_read_is_not_late(
     system.world.settle(lambda: len(system.routed()) == 93 and system.rested())
     system.end(2_000_000)
     system.world.settle(system.ended)
-    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+    assert system.letters() == []
     numbers = [number for partition in range(TARGETS) for _, number in system.windows(partition)]
     assert sorted(numbers) == list(range(93))
 
@@ -229,7 +266,7 @@ def test_a_silent_source_is_waited_for_from_soon_after_its_member_died(seed: int
     live(800)  # it takes the source over
     system.end(2_000_000)
     system.world.settle(system.ended)
-    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+    assert system.letters() == []
     numbers = [number for partition in range(TARGETS) for _, number in system.windows(partition)]
     assert sorted(numbers) == list(range(44))
 
@@ -279,7 +316,7 @@ def test_a_source_made_anew_with_fewer_partitions_goes_on(
     system.end(2_000_000)
     system.world.settle(system.ended)
     assert len(system.windows(where)) == 14
-    assert system.world.read(TOPICS.dead_letters, 0, committed_only=False) == []
+    assert system.letters() == []
 
 
 def test_a_partition_that_is_gone_is_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

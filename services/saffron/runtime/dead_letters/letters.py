@@ -33,7 +33,8 @@ class Letter:
 
     `at`: time of the dead letter; `timestamp`: time of the message (ms). `value`: its bytes, or None. `body`: the dead
     letter's own message. `result`: details of a result; the place is then that of its block. `number`: of the element
-    in the message, whose bytes `value` then are. `stream`: of a merged stream its name; "" where the topic says it.
+    in the message, whose bytes `value` then are. `stream`: the name of one that is made from the topic, or from
+    several; "" where the topic says it.
     """
 
     topic: str

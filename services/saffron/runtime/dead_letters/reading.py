@@ -35,7 +35,10 @@ def require_letter(name: str) -> int:
 
 @dataclass(frozen=True)
 class LetterFilter:
-    """A filter of letters: by reason, and by the stream that refused it and its topics (full names). None: all."""
+    """A filter of letters: by reason, and by the stream that refused it. None: all.
+
+    `topics`: full names of those whose letters are the stream's where they name none.
+    """
 
     reason: str | None = None
     stream: str | None = None
@@ -43,7 +46,7 @@ class LetterFilter:
 
     def takes(self, letter: Letter) -> bool:
         """True if a letter is of the stream."""
-        return self.stream is None or (letter.topic in self.topics and letter.stream in ("", self.stream))
+        return self.stream is None or (letter.stream == self.stream if letter.stream else letter.topic in self.topics)
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,15 @@ class Sources:
         self._streams = tuple(streams)
 
     def of(self, letter: Letter) -> StreamRecord | None:
-        """The stream that reads a letter's topic; a merged stream's letters name it."""
-        for one in self._streams:
-            if (one.name == letter.stream) if letter.stream else (one.topic == letter.topic):
-                return one
-        return None
+        """The stream that a letter's message would be sent to; a merged stream's letters name it.
+
+        That of a stream made from another one is sent to the other one.
+        """
+        named = next((one for one in self._streams if letter.stream and one.name == letter.stream), None)
+        if named is not None and named.definition is not None:
+            return named
+        is_gone = bool(letter.stream) and named is None
+        return None if is_gone else next((one for one in self._streams if one.topic == letter.topic), None)
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,9 @@ class Sender:
         if letter.attempts and not again:
             raise ResendRefusedError("sent", f"{letter.id} {earlier_attempts(letter)}")
         value = correct(letter.value, correction)
+        made = bool(letter.stream) and source.definition is None
+        if made and value == letter.value:  # its source may have taken it, and would take it twice
+            raise ResendRefusedError("late", _late(letter, source, letter.detail))
         original = self._letters.original(letter)
         if source.definition is None:
             read = self._read(value, source, now_ms)
@@ -122,6 +129,8 @@ class Sender:
         kept = () if original is None else tuple(one for one in original.headers if one[0] != ORIGIN)
         headers = (*kept, (ORIGIN, letter.id.encode()))
         notes = _notes(letter, event, key, original, merged=source.definition is not None)
+        if made:
+            notes.append(f"it is sent to {letter.topic}: stream {source.name} may have taken it before")
         if raised > _AHEAD_MS:
             notes.append(f"it is {raised} ms ahead of its partition: what comes later with an earlier ts will be late")
         return Sending(letter, partition, key, value, headers, tuple(notes))
@@ -177,10 +186,16 @@ def _require_accepted(letter: Letter, outcome: DryRun, source: StreamRecord, *, 
     if (dead := outcome.dead) is None:
         return outcome.raised
     if dead.reason == "late":
-        way_out = _LATE.format(topic=letter.topic, stream=source.name)
-        raise ResendRefusedError("late", f"{letter.id} would be late: {dead.detail}. {way_out}")
+        raise ResendRefusedError("late", _late(letter, source, dead.detail))
     fix = "it is not correct yet" if corrected else "correct it before it is sent"
     raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {fix}")
+
+
+def _late(letter: Letter, source: StreamRecord, detail: str) -> str:
+    """The sentence on a letter whose event would be late again."""
+    return (
+        f"{letter.id} would be late: {detail}. {_LATE.format(topic=letter.topic, stream=letter.stream or source.name)}"
+    )
 
 
 def require_message(letter: Letter) -> None:

@@ -38,7 +38,8 @@ def letter_message(
 ) -> LetterMessage:
     """The message of a dead letter. `letters`: the topic, which has `partitions`.
 
-    `value`: of the element alone; of one too long for the topic, its beginning. `stream`: the name of a merged stream.
+    `value`: of the element alone; of one too long for the topic, its beginning. `stream`: the name of one
+    that is made from the topic, or from several.
     """
     text, encoding = encoded(value)
     body = {

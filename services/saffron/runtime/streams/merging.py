@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from saffron.engine.events.decoding.decode import Decoded, Decoder
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.windows.bounds import NO_WATERMARK
+from saffron.engine.windows.dead_letters import LATE
 from saffron.mapping.definition import CSV, Envelope, SourceDefinition, StreamDefinition
 from saffron.mapping.elements import messages_of_elements
 from saffron.mapping.envelopes import Eventless
@@ -35,7 +36,6 @@ from saffron.schema.schema import Schema
 
 _TIMES_ONLY = Schema({}, {}, {})
 """A schema without types: only event times are read."""
-_LATE = "late"
 _NO_WATERMARK = "schema"
 """The reason of a refused `$watermark`: without types, only one with fields of a user's event breaks the schema."""
 _OF_SEVERAL = (Envelope.LINES, Envelope.ARRAY)
@@ -77,6 +77,11 @@ class Unread:
     reason: str
     detail: str
     value: bytes | None = None
+
+
+def late_detail(ts: int, watermark: int) -> str:
+    """The sentence on an event that is late by the watermark of its source partition (ms)."""
+    return f"ts {ts} is below {watermark}, the watermark of its source when it arrived"
 
 
 @dataclass(frozen=True)
@@ -130,8 +135,8 @@ class SourceReader:
         unread += _unfit(found, decoded)
         late, limits = self._judge(decoded.ts)
         for event in np.flatnonzero(late).tolist():
-            detail = f"ts {decoded.ts[event]} is below {limits[event]}, the watermark of its source when it arrived"
-            unread.append(_unread(found, int(decoded.rows[event]), _LATE, detail))
+            detail = late_detail(int(decoded.ts[event]), int(limits[event]))
+            unread.append(_unread(found, int(decoded.rows[event]), LATE, detail))
         taken = decoded.rows[~late]
         more = added([found.value(event) for event in taken.tolist()], self._add, self._tables(), keys_of_parsed)
         values, misfits = more.values, Counter(found.misfits)

@@ -99,6 +99,25 @@ def test_a_letter_is_found_by_the_place_of_its_message(world: World) -> None:
             world.desk.find(wrong)
 
 
+def test_what_is_late_for_a_stream_made_from_another_one_is_sent_to_that_one_once_it_is_corrected(world: World) -> None:
+    made = StreamRecord("by_price", "p.by_price", "price", SCHEMA, source="events")
+    world.sources = Sources([made, world.stream])
+    event = b'{"type": "Stock", "ts": 9000, "symbol": "IBM", "price": 12}'
+    name = world.bury(event, "late", stream="by_price")
+    for stream, own in ((made, [name]), (world.stream, [])):
+        found = world.desk.newest(world.desk.of_stream(stream, None), 9)
+        assert [one.id for one in found.letters] == own
+    with pytest.raises(ResendRefusedError, match=r"would be late: .*`saffron stream set by_price") as refused:
+        world.prepare(name)
+    assert refused.value.kind == "late"
+    assert "stream events may have taken it before" in " ".join(world.prepare(name, MENDED).notes)
+    sent = world.send(name, Correction(put={"ts": 10_000}))
+    assert (sent.topic, sent.partition, sent.key) == ("p.events", 1, b"IBM")
+    world.sources = Sources([world.stream])
+    with pytest.raises(ResendRefusedError, match=r"no stream reads p\.events any more"):
+        world.prepare(name, MENDED, again=True)
+
+
 def test_a_result_has_a_letter_but_no_message_that_could_be_sent(world: World) -> None:
     other, name = world.bury(), write_result_letter(world.log, TOPICS, 1, "rises")
     assert name == "p.admitted/1/4.1"
