@@ -12,7 +12,7 @@ on it: a new owner reads the events again and begins anew.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from saffron.engine.events.decoding.growth import joined
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
@@ -135,8 +135,11 @@ class UnknownEvents:
         return version
 
     def _next_version(self, version: Schema, now_ms: int) -> Schema:
-        """The version to put in force. Attributes of the schema in force come first."""
-        version = version if self._operator.schema is None else joined(self._operator.schema, version)
+        """The version to put in force. Attributes of the schema in force come first, and its times stay: what queries
+        keep of events with exact times has no intervals.
+        """
+        known = self._operator.schema
+        version = version if known is None else replace(joined(known, version), times=known.times)
         if self._version is None or version != self._version:
             self._version, self._progress_at = version, now_ms
         return self._version

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from saffron.engine.events.block import Block
+from saffron.engine.events.decoding.infer import infer_schema
+from saffron.engine.events.raw import batch_of_values
 from saffron.engine.events.schema_record import fingerprint, schema_to_record
 from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.log import TopicState
-from tests.unit.windowing.test_hop import MATCH, TREND, Bench, events, sizes
+from saffron.runtime.streams.schema_versions import Announcements
+from tests.unit.windowing.test_hop import MATCH, TOPICS, TREND, Bench, events, sizes
 
 MISFIT = "PATTERN SEQ(A a, A b) WHERE NOT a.x WITHIN 1 second"
 
@@ -152,6 +155,39 @@ def test_a_query_added_once_the_schema_is_in_force_waits_until_it_is_compiled_fo
     schema = schema_id(bench)
     bench.ready("m", 1, "matcher", schema)
     assert bench.controls(700) == [("add", "m")]
+
+
+INTERVAL = b'{"type": "B", "ts": [2000, 2500], "y": 1}'
+
+
+def announce(bench: Bench, *values: bytes) -> None:
+    """The version that another partition has inferred from its first events."""
+    schema = infer_schema([batch_of_values(list(values))])
+    Announcements(bench.producer, TOPICS).need("events", 0, bench.control.schemas.of("events"), schema, 0)
+    bench.control.step()
+
+
+def test_first_events_with_intervals_are_events_whichever_partition_speaks_first() -> None:
+    bench = Bench()
+    announce(bench, b'{"type": "A", "ts": 1, "x": 1}')
+    bench.hop.take(events(0, 1, INTERVAL), 100)
+    assert sizes(bench.leave(600)) == [2]
+    assert bench.letters == []
+    version = bench.control.schemas.of("events")
+    assert version is not None
+    assert version.schema.times == {"B": "uniform"}
+
+
+def test_times_stay_exact_in_a_partition_whose_first_events_had_exact_times() -> None:
+    bench = Bench()
+    bench.hop.take(events(0, 1), 100)
+    assert sizes(bench.leave(600)) == [1]
+    announce(bench, INTERVAL)
+    bench.hop.take(events(1, 1, b'{"type": "A", "ts": 1900, "new": 1}', INTERVAL), 700)
+    assert sizes(bench.leave(800)) == [2]
+    assert bench.hop.operator.schema is not None
+    assert bench.hop.operator.schema.times == {}
+    assert [one.reason for one in bench.letters] == ["bad-ts"]
 
 
 def schema_id(bench: Bench) -> str:

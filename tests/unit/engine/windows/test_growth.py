@@ -21,7 +21,7 @@ from saffron.errors import SchemaError
 from saffron.records.query import ADD, QueryRecord
 from saffron.records.stream import StreamRecord
 from saffron.schema.origin import ORDER
-from saffron.schema.schema import END_OF_TIME, Kind, Schema
+from saffron.schema.schema import END_OF_TIME, Distribution, Kind, Schema
 
 Event = dict[str, Any]
 NOTHING = Schema({}, {}, {})
@@ -156,14 +156,19 @@ def test_a_query_is_bound_to_what_is_known_whoever_died_meanwhile(seed: int) -> 
     assert ("event type 'C'" in (run.reported or "")) == all(one["type"] != "C" for one in events)
 
 
+def some_times(rng: random.Random) -> Schema:
+    """A version in which some types have times [lo, hi]."""
+    return Schema({}, {}, {}, times=dict.fromkeys(rng.sample("ABC", rng.randrange(3)), "uniform"))
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_versions_join_whatever_is_found_first(seed: int) -> None:
     rng = random.Random(seed)
-    parts = [grown(Schema({}, {}, {}), random_events(rng, rng.randrange(1, 40))) for _ in range(3)]
+    parts = [grown(some_times(rng), random_events(rng, rng.randrange(1, 40))) for _ in range(3)]
     a, b, c = parts
 
-    def content(schema: Schema) -> tuple[dict[str, Kind], dict[str, set[str]]]:
-        return dict(schema.kinds), {name: set(own) for name, own in schema.types.items()}
+    def content(schema: Schema) -> tuple[dict[str, Kind], dict[str, set[str]], dict[str, Distribution]]:
+        return dict(schema.kinds), {name: set(own) for name, own in schema.types.items()}, dict(schema.times)
 
     assert content(joined(a, b)) == content(joined(b, a))
     assert content(joined(joined(a, b), c)) == content(joined(a, joined(b, c)))

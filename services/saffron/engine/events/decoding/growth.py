@@ -1,7 +1,8 @@
 """Versions of an inferred schema: the additions of later events.
 
-Versions form a join-semilattice: types and attributes are united, kinds joined (`schema.widened`). So it does not
-matter in which order, or by which partition, events are met; only the order of attributes is that of the first word.
+Versions form a join-semilattice: types, attributes and times are united, kinds joined (`schema.widened`). So it does
+not matter in which order, or by which partition, events are met; only the order of attributes is that of the first
+word.
 A value that no join has room for (a string among numbers) changes nothing: it is null, and counted.
 """
 
@@ -31,8 +32,8 @@ def joined(schema: Schema, other: Schema) -> Schema:
     """The least version that covers both; `schema` itself where the other one adds nothing.
 
     What stands in `schema` keeps its place, what the other adds comes behind. Of kinds without a join that of `schema`
-    stays. Attributes and types beyond MAX_ATTRIBUTES are left out, unless `other` is a given schema; what merged events
-    are ordered by is not.
+    stays. Times stay where one of both is given. Attributes and types beyond MAX_ATTRIBUTES are left out, unless
+    `other` is a given schema; what merged events are ordered by is not.
     """
     kinds = dict(schema.kinds)
     for name, kind in other.kinds.items():
@@ -45,10 +46,11 @@ def joined(schema: Schema, other: Schema) -> Schema:
         if name in types or other.given or len(types) < MAX_ATTRIBUTES:
             own = dict.fromkeys(types.get(name, ()))
             types[name] = tuple({**own, **dict.fromkeys(one for one in attributes if one in kinds)})
-    if kinds == schema.kinds and types == schema.types:
+    times = schema.times if schema.given or other.given else {**other.times, **schema.times}
+    if kinds == schema.kinds and types == schema.types and times == schema.times:
         return schema
     required = {name: schema.required.get(name, frozenset()) for name in types}
-    return replace(schema, kinds=kinds, types=types, required=required)
+    return replace(schema, kinds=kinds, types=types, required=required, times=times)
 
 
 def grown(schema: Schema, events: Iterable[Mapping[str, Any]]) -> Schema:

@@ -46,7 +46,7 @@ def infer_schema(events: Iterable[RawBatch], limit: int = INFER_EVENTS) -> Schem
         for part in rows:
             draft.take(part, range(len(part)))
     found = draft.schema()
-    return joined(Schema({}, {}, {}, times=found.times), found)
+    return joined(Schema({}, {}, {}), found)
 
 
 def _growing(batches: Iterable[RawBatch]) -> Iterator[RawBatch]:
