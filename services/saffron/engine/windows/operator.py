@@ -251,6 +251,7 @@ class WindowingOperator:
         Records of the old topic that were still to be read again are gone.
         """
         decided = self._progress.begin_anew(offset)
+        self._intake.decode_as_before()
         self._ordering.begin_anew(max(self._outbox.watermark, NO_WATERMARK if decided is None else decided))
         self._outbox.released, self._outbox.ended = None, -1
 

@@ -252,6 +252,21 @@ def test_a_schema_given_anew_is_in_force_from_there_on_with_what_there_was() -> 
     assert operator.flush() == [], "the same again says nothing"
 
 
+def test_a_given_schema_holds_for_a_topic_that_was_made_anew_while_events_from_before_it_were_held() -> None:
+    first = WindowingOperator(0, "events", infer_events=1, disorder_ms=1_000)
+    first.ingest(batch([{"type": "A", "ts": 1, "x": 1}, {"type": "A", "ts": 500, "x": 2}], 0))
+    blocks = first.flush()
+    first.configure(StreamRecord("events", "t", schema=given({"A": {"x": "integer"}}, required=("x",))))
+    first.ingest(batch([{"type": "A", "ts": 600, "x": 3}], 2))
+    blocks += first.flush()
+    second = WindowingOperator(0, "events", infer_events=1, disorder_ms=1_000)
+    for block in blocks:
+        second.resume(block)
+    second.begin_anew(0)
+    second.ingest(batch([{"type": "A", "ts": 2_000}, {"type": "A", "ts": 2_001, "x": "no"}], 0))
+    assert [letter.reason for letter in second.take_dead_letters()] == ["schema", "schema"]
+
+
 def test_a_schema_that_does_not_go_with_the_one_in_force_is_refused() -> None:
     operator = WindowingOperator(0, "events", infer_events=1)
     operator.ingest(batch([{"type": "A", "ts": 1, "x": 1}], 0))
