@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from saffron.carets import CUT, NAME_LIMIT
 from saffron.engine.events.decoding.nesting import MAX_DEPTH, TOO_DEEP
 from saffron.mapping.definition import (
     AttributeRule,
@@ -164,7 +165,7 @@ def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
     named = rule.names.get(kind, rule.names.get(found))
     if named is None:
         known = ", ".join(list(rule.names)[:5])
-        raise MessageError("no-type", f"{described(rule.origin)} is {kind!r}, which `map` does not name: {known}")
+        raise MessageError("no-type", f"{described(rule.origin)} is {_shown(kind)}, which `map` does not name: {known}")
     return named
 
 
@@ -301,4 +302,7 @@ def _noun(found: Any) -> str:
 
 
 def _shown(found: Any) -> str:
-    return repr(str(found)) if isinstance(found, str) else noun(found)
+    """A value as a sentence quotes it: at most 60 characters of a text."""
+    if not isinstance(found, str):
+        return noun(found)
+    return repr(str(found) if len(found) <= NAME_LIMIT else found[: NAME_LIMIT - len(CUT)] + CUT)

@@ -71,6 +71,15 @@ def test_a_value_too_long_for_the_topic_is_cut_and_said_to_be(value: bytes) -> N
     assert value.startswith(read.value or b"?")
 
 
+@pytest.mark.parametrize("value", [b"{}", b"\xff" * 4_000_000])
+def test_a_sentence_too_long_for_the_topic_is_cut(value: bytes) -> None:
+    found = letter_message("letters", 3, Place("t", 1, 7), 5, "schema", "it is " + "\x7f" * 4_500_000, value)
+    assert len(found.value) < 4_000_000
+    (read,) = gather([Record("letters", 1, 0, 9, found.key, found.value)])
+    assert read.detail.startswith("it is \x7f\x7f")
+    assert ("(here are 65,536 of" in read.detail) == (len(value) > 65_536)
+
+
 def test_letters_of_a_topic_that_was_made_anew_are_others() -> None:
     first, second = (
         letter_message("letters", 1, Place("t", 0, 0), time, "not-json", "oh", text)
