@@ -11,7 +11,7 @@ from typing import Any
 from saffron.mapping.csv_rows import rows_of
 from saffron.mapping.definition import Envelope, SourceDefinition
 from saffron.mapping.message import Message, MessageError, object_of, parse
-from saffron.mapping.paths import MISSING, Path
+from saffron.mapping.paths import MISSING, Path, Step, flat_name
 from saffron.mapping.where import condition
 
 _LOG = logging.getLogger(__name__)
@@ -181,16 +181,22 @@ def _exploded(
     if not isinstance(items, list):
         yield Element(MessageError("not-an-array", f"{array} is no array, as `explode` says"), number, None, parsed)
         return
-    rest = _without(opened, array)
+    rest = _without(opened, array.steps)
     for at, item in enumerate(items):
         whole = {**rest, **item} if isinstance(item, dict) else {**rest, str(array): item}
         yield Element(whole, number, at, parsed)
 
 
-def _without(whole: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """The object without the value at the end of a path of names."""
-    first, *rest = path.steps
-    if not rest or isinstance(first, int):
-        return {name: value for name, value in whole.items() if name != first}
-    inner = whole.get(first)
-    return {**whole, first: _without(inner, Path(tuple(rest)))} if isinstance(inner, dict) else dict(whole)
+def _without(whole: Any, steps: tuple[Step, ...]) -> Any:
+    """The value without that at the end of a path, which is there (see `Path.of`): it may have a flat name.
+
+    An element of an array is null, so that those behind it keep their numbers.
+    """
+    first, rest = steps[0], steps[1:]
+    if isinstance(first, int):
+        inner = _without(whole[first - 1], rest) if rest else None
+        return [*whole[: first - 1], inner, *whole[first:]]
+    flat = flat_name(steps)
+    if rest and (flat is None or whole.get(flat) is None):
+        return {**whole, first: _without(whole[first], rest)}
+    return {name: value for name, value in whole.items() if name != (flat or first)}

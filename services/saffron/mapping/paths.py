@@ -72,25 +72,33 @@ class Path:
     def of(self, value: Any) -> Any:
         """The value at the end of the path; MISSING where there is none.
 
-        A field whose name is the rest of the path, dots included, counts before a nested one.
+        A field whose name is the rest of the path, dots included, counts before a nested one, unless it is null.
         """
+        none: Any = MISSING
         for number, step in enumerate(self.steps):
             if isinstance(step, int):
                 if not isinstance(value, list) or step > len(value):
-                    return MISSING
+                    return none
                 value = value[step - 1]
                 continue
             if not isinstance(value, Mapping):
-                return MISSING
-            rest = self.steps[number:]
-            if len(rest) > 1 and all(isinstance(one, str) for one in rest):
-                flat = ".".join(map(str, rest))
-                if flat in value:
+                return none
+            flat = flat_name(self.steps[number:])
+            if flat is not None and flat in value:
+                if value[flat] is not None:
                     return value[flat]
+                none = None
             if step not in value:
-                return MISSING
+                return none
             value = value[step]
         return value
+
+
+def flat_name(steps: tuple[Step, ...]) -> str | None:
+    """The name, dots included, of a field that several steps may stand for; None: they have no such name."""
+    if len(steps) > 1 and all(isinstance(one, str) for one in steps):
+        return ".".join(map(str, steps))
+    return None
 
 
 def _quoted(name: str) -> str:

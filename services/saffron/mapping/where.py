@@ -96,11 +96,13 @@ def _numbered(value: Any) -> Any:
 
 
 def _found(value: Any, words: Sequence[str]) -> Any:
-    """The value at a dotted name, in whichever objects its words are; MISSING if none. The flat name counts."""
+    """The value at a dotted name, in whichever objects its words are; MISSING if none. The flat name counts first,
+    unless it is null.
+    """
     if not isinstance(value, Mapping):
         return MISSING
     whole = ".".join(words)
-    if whole in value:
+    if value.get(whole) is not None:
         return value[whole]
     for count in range(1, len(words)):
         inner = value.get(".".join(words[:count]))

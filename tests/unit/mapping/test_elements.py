@@ -67,7 +67,10 @@ SOURCES = st.builds(
     st.booleans(),
     st.sampled_from(list(Envelope)),
     st.one_of(
-        st.none(), st.sampled_from([Path(("items",)), Path(("a", "items")), Path(("a", "b")), Path(("ce_items",))])
+        st.none(),
+        st.sampled_from(
+            [Path(one) for one in (("items",), ("a", "items"), ("a", "b"), ("ce_items",), ("a", 1, "items"))]
+        ),
     ),
     st.sampled_from([None, None, "op != 'd'", "NOT a.b = 1", "a = b OR payload.op IN ('d', 'x')"]),
 )
@@ -120,7 +123,7 @@ def shaped(draw: st.DrawFn, source: SourceDefinition) -> Any:
     *outer, last = ("items",) if source.explode is None else source.explode.steps
     inner: Any = {**draw(FIELDS), last: draw(ITEMS)}
     for step in reversed(outer):
-        inner = {step: inner}
+        inner = [inner] if isinstance(step, int) else {step: inner}
     whole = {**event, **inner}
     match source.envelope:
         case Envelope.DEBEZIUM:

@@ -25,6 +25,7 @@ from saffron.mapping.kinds import As
 from saffron.mapping.mapper import Mapped, Refused, events_of, outcomes_of
 from saffron.mapping.message import Message, Number
 from saffron.mapping.paths import MISSING, Path, PathError
+from saffron.mapping.where import condition
 
 ANY = TypeRule(constant="E")
 
@@ -106,6 +107,13 @@ def test_an_exploded_array_is_an_event_of_each_element_with_the_rest_of_the_mess
         {"region": "us", "id": "1"}, {"region": "eu", "id": "2"}, {"region": "eu", "Records": "text"},
     ]  # fmt: skip
     assert values(read({"a": {"b": [{"x": 1}], "c": 2}}, explode=of("a", "b"))) == [{"a.c": "2", "x": "1"}]
+    assert values(read({"a.b": [{"x": 1}], "c": 2}, explode=of("a", "b"))) == [{"c": "2", "x": "1"}]
+    pages = {"pages": [{"items": [{"x": 1}, {"x": 2}], "n": 7}, {"n": 8}]}
+    around = [{"n": "7"}, {"n": "8"}]
+    assert values(read(pages, explode=of("pages", 1, "items"))) == [
+        {"pages": around, "x": "1"}, {"pages": around, "x": "2"},
+    ]  # fmt: skip
+    assert values(read({"a": [[{"x": 1}], 5]}, explode=of("a", 1))) == [{"a": [None, "5"], "x": "1"}]
     assert read({"region": "eu"}, explode=of("Records")) == []
     (none,) = read({"Records": 5}, explode=of("Records"))
     assert isinstance(none, Refused)
@@ -195,6 +203,10 @@ def test_a_name_with_dots_counts_before_a_nested_one() -> None:
     assert of("a", "b").of(both) == "2"
     assert of("a", "c").of(both) is MISSING
     assert values(read(both | {"c": 1})) == [{"a.b": "2", "c": "1"}]
+    null = {"a.b": None, "a": {"b": Number("1")}}
+    assert of("a", "b").of(null) == "1"
+    assert of("a", "b").of({"a.b": None, "a": {}}) is None
+    assert condition("a.b = 1")(null)
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,15 @@ def test_fields_with_names_of_an_origin_are_kept_beside_it() -> None:
             same(one, [b'{"$topic":"x","$offset":1}', b'{"$topic":{"x":"y"},"$number":5}', b'{"$number":{"x":1}}'])
 
 
+def test_a_flat_null_gives_way_to_a_nested_value_on_both_ways() -> None:
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), attributes={"x": AttributeRule(Path(("a", "b")))})
+    batch = batch_of_values(
+        [b'{"a.b":null,"a":{"b":5}}', b'{"a":{"b":5},"a.b":null,"\\u007a":null}'], times=np.zeros(2, np.int64)
+    )
+    found = Flattener(source).flatten(batch)
+    assert [json.loads(found.value(event))["x"] for event in range(2)] == [5, 5]
+
+
 def test_a_field_that_another_one_displaces_is_told() -> None:
     source = SourceDefinition("t", 0, TypeRule(constant="T"))
     for text in (b'{"a.b":1,"a":{"b":2}}', b'{"a":{"b":2},"a.b":1}'):
