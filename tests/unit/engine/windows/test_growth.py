@@ -12,14 +12,15 @@ import pytest
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.events.column_operations import column_values
-from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES, grown, joined, knows
+from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES, MAX_BYTES, grown, joined, knows
 from saffron.engine.events.decoding.infer import infer_schema
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.engine.events.schema_record import schema_from_record
+from saffron.engine.events.schema_record import schema_from_record, schema_to_record
 from saffron.engine.windows import WindowingOperator
 from saffron.errors import SchemaError
 from saffron.records.query import ADD, QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.records.version import VersionRecord
 from saffron.schema.origin import ORDER
 from saffron.schema.schema import END_OF_TIME, Distribution, Kind, Schema
 
@@ -207,6 +208,41 @@ def test_attributes_beyond_the_limit_are_left_out_and_counted(each: int, first: 
         {"type": "A", "ts": 10_000, names[-1]: 7},
         {"type": "T1000", "ts": 10_001},
     ], "a schema names those that queries need, as the notice of those that were left out says"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_version_fits_its_topic_whatever_the_names_are(seed: int) -> None:
+    """And versions at the limit still come to one that all know, as they are written after each other."""
+    rng = random.Random(seed)
+    parts = [grown(NOTHING, wide_events(rng)) for _ in range(3)]
+    whole = joined(joined(parts[0], parts[1]), parts[2])
+    both = joined(parts[0], parts[1])
+    assert joined(both, parts[1]) is both
+    for version in (*parts, whole):
+        size = len(VersionRecord("s" * 200, 10**9, schema_to_record(version)).encode())
+        assert MAX_BYTES // 2 < size < 1_048_000
+        assert version.types
+        assert all(name in version.kinds for names in version.types.values() for name in names)
+        assert [one.kinds for one in (version, schema_from_record(schema_to_record(version)))] == [version.kinds] * 2
+    assert all(knows(whole, part) for part in parts)
+
+
+def wide_events(rng: random.Random) -> list[Event]:
+    """Events of many types with many attributes, or with long names: more than one record has room for."""
+    types, attributes, length = rng.choice([(300, 150, 25), (30, 990, 40), (1, 990, 999), (40, 150, 200)])
+    character = rng.choice(["n", "é", "\x01", '"'])
+    names = [f"{rng.randrange(10**6)}".ljust(length, character) for _ in range(attributes)]
+    return [{"type": f"T{rng.randrange(10**6)}", "ts": at, **dict.fromkeys(names, 1)} for at in range(types)]
+
+
+def test_values_of_names_that_have_no_room_are_counted() -> None:
+    operator = WindowingOperator(0, "events", infer_events=1)
+    wide = {f"a{number}".ljust(999, "n"): 1 for number in range(990)}
+    for at, kind in enumerate(("A", "B")):
+        operator.ingest(batch([{"type": kind, "ts": at, **wide}], at))
+    assert operator.schema is not None
+    assert operator.statistics()["left_out"] == 2 * (990 - len(operator.schema.kinds)) > 1_000
+    assert operator.schema.attributes_of("A") == operator.schema.attributes_of("B") == tuple(operator.schema.kinds)
 
 
 def test_what_merged_events_are_ordered_by_is_never_left_out() -> None:

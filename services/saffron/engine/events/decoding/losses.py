@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from saffron.counted import counted
-from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES
+from saffron.engine.events.decoding.growth import MAX_ATTRIBUTES, MAX_BYTES
 
 _NAMED = 5
 
@@ -24,6 +24,6 @@ def loss_notices(mistyped: Mapping[str, int], left_out: int, way: str = "a --sch
         why = "being of another kind than their attribute, beside another field of that name, or numbers beyond 64 bits"
         yield f"values are left out and null: {named}{more}, {why}; {way} says which kind is right"
     if left_out:
-        most = f"an inferred schema has at most {MAX_ATTRIBUTES:,} attributes"
+        most = f"an inferred schema has at most {MAX_ATTRIBUTES:,} attributes, and {MAX_BYTES:,} bytes"
         gone = counted(left_out, "value is", "values are")
         yield f"{gone} left out: {most}; a --schema names those that queries need"
