@@ -170,7 +170,9 @@ def _type(content: Mapping[str, Any], message: Message, rule: TypeRule) -> str:
 
 
 def _time(content: Mapping[str, Any], message: Message, rule: TimeRule) -> tuple[int, bool]:
-    """The event's time in ms, and whether finer digits were cut."""
+    """The event's time in ms, and whether finer digits were cut. The message's own time has no format: it is in ms."""
+    if rule.origin is OfMessage.TIME and message.time is not None:
+        return message.time, False
     found = _at(rule.origin, content, message)
     if found is MISSING or found is None:
         raise MessageError("no-ts", f"{described(rule.origin)} is {_noun(found)}, and should be the event's time")

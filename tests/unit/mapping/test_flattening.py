@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -111,6 +112,14 @@ def test_a_number_as_type_is_the_text_of_it_on_both_ways() -> None:
         "t", 0, TypeRule(origin=Path(("k",))), attributes={"n": AttributeRule(Path(("n",)), As.NUMBER)}
     )
     assert same(source, [b'{"k":5,"n":"1"}', b'{"k":5,"n":"x"}', b'{"k":5.50,"n":{}}', b'{"k":"5","n":[]}']) > 0
+
+
+@pytest.mark.parametrize("form", [*TimeFormat, "%Y"])
+def test_the_message_s_own_time_is_taken_as_it_is_on_both_ways(form: TimeFormat | str) -> None:
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), TimeRule(OfMessage.TIME, form))
+    texts = [b'{"a":1}', b'{"a":{"b":1},"a.b":2}', b'{"\\u0061":1}']
+    same(source, texts)
+    assert [one.ts for text in texts for one in expected_events(Message(text, time=RECEIVED), source)] == [RECEIVED] * 3
 
 
 NUMBERS = {  # written, and the text of it
