@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 
@@ -35,6 +36,13 @@ def test_a_header_line_names_the_columns() -> None:
         Mapped(2, "T", 3000, {"at": "3"}),
     ]
     assert read(b"at,total\n", CsvForm()) == read(b"", CsvForm()) == []
+
+
+@pytest.mark.parametrize("value", [b"at,total\n1,2\n", b'"at",total\n1,2\n'])
+def test_a_byte_order_mark_is_no_part_of_the_first_cell(value: bytes) -> None:
+    wanted = [Mapped(0, "T", 1000, {"at": "1", "total": Number("2")})]
+    assert read(codecs.BOM_UTF8 + value, CsvForm()) == wanted
+    assert read(codecs.BOM_UTF8 + value.partition(b"\n")[2], CsvForm(("at", "total"))) == wanted
 
 
 def test_columns_may_be_given_and_have_another_separator() -> None:

@@ -131,7 +131,7 @@ def test_tables_from_files(tmp_path: FilePath) -> None:
     assert [some.finder(TAKEN)(key) for key in (b"1", b"2")] == [b'"none"', b'"silver"']
     assert some.bad.first.startswith("customers.ndjson, line 3: ")
     rows = tmp_path / "customers.csv"
-    rows.write_text('\ufeffid,tier,limit\n1,gold,10\n2,,x\n3,"a ""b""",+7,8\n4,silver\n')
+    rows.write_text('\ufeff"id",tier,limit\n1,gold,10\n2,,x\n3,"a ""b""",+7,8\n4,silver\n')
     limit = (Path(("limit",)), As.NUMBER)
     some = table(TAKEN, limit, definition=TableDefinition("c", Path(("id",)), file=str(rows)))
     list(load(some))

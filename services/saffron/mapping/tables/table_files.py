@@ -59,7 +59,7 @@ def _csv(file: BinaryIO) -> Iterator[tuple[int, Mapping[str, Any] | MessageError
         if record.wrong is not None:
             yield record.line, MessageError(*record.wrong)
         elif columns is None:
-            columns = [(cell or "").strip().removeprefix("\ufeff") for cell in record.cells]
+            columns = [(cell or "").strip() for cell in record.cells]
             if twice := [one for one in columns if columns.count(one) > 1]:
                 raise InputError(f"{file.name}: the header line names {twice[0]!r} twice")
         elif len(record.cells) > len(columns):

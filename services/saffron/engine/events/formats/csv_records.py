@@ -6,6 +6,7 @@ reads it, an empty cell is null and a quoted empty one the empty string.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import threading
@@ -79,7 +80,7 @@ class _Lines:
 
     def __init__(self, blocks: Iterable[bytes], separator: str) -> None:
         self._cell = _cell(separator)
-        self._source = (line for block in blocks for line in block.splitlines(keepends=True))
+        self._source = (line for block in _unmarked(blocks) for line in block.splitlines(keepends=True))
         self._waiting: deque[bytes] = deque()
         self._taken: list[bytes] = []
         self._size = 0
@@ -141,6 +142,14 @@ class _Lines:
         self._taken.clear()
         self._size = 0
         self.close()
+
+
+def _unmarked(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The blocks without the byte order mark that Excel puts before the first one."""
+    mark = codecs.BOM_UTF8
+    for block in blocks:
+        yield block.removeprefix(mark)
+        mark = b""
 
 
 def _wrong(raw: bytes, line: int, why: Refusal) -> Record:
