@@ -446,6 +446,16 @@ def test_columns_are_the_same_however_much_is_kept(room: int) -> None:
             assert column_values(found[each.name]) == expected
 
 
+def test_a_value_beyond_every_float_does_not_depend_on_the_other_events_of_its_block() -> None:
+    """Of a formula on whole columns, and of the same where an integer beyond 2^53 has it computed value by value."""
+    one = Computed(Applied("coalesce", (Applied("degrees", (Read("x"),)), Read("n"))), Kind.NUMBER)
+    for others in ([], [{"type": "A", "ts": 2, "x": 1.5, "n": 2**53 + 1}]):
+        events = [{"type": "A", "ts": 1, "x": 1e308, "n": 2}, *others]
+        _, columns = decode_ndjson("\n".join(map(json.dumps, events)).encode())
+        found = ComputedColumns(0).added(columns, [ComputedRead(one.name, ())]).attributes[one.name]
+        assert column_values(found) == [one.of(event.get) for event in events]
+
+
 @pytest.mark.parametrize("value", ["a.x * a.x * a.x", "-a.x * a.x * a.x"])
 def test_a_number_beyond_every_float_is_no_time_and_no_text(value: str) -> None:
     units = ", ".join(f"{name}({value}) AS {name}" for name in ("hour", "minute", "day_of_week"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -189,7 +190,7 @@ def _arithmetic(operator: str, left: Floats, right: Floats) -> Floats:
 def _call(expr: Call, columns: Columns) -> _Value:
     """[n] a function's values in a block. NumPy computes it where it can, else the function's kernel, value by value.
 
-    SchemaError: the columns lack an attribute.
+    A value beyond every float is null, as `Function.of` has it. SchemaError: the columns lack an attribute.
     """
     n = len(columns)
     values = [_value(one, columns) for one in expr.arguments]
@@ -201,12 +202,11 @@ def _call(expr: Call, columns: Columns) -> _Value:
     kernel = BUILT_IN[expr.function].kernel
     assert kernel is not None
     combine = _COMBINE.get(expr.function) or np.vectorize(kernel, otypes=[np.float64])
-    if not BUILT_IN[expr.function].repeats:
-        return _Number(combine(*arguments))
-    result = arguments[0]
-    for argument in arguments[1:]:
-        result = combine(result, argument)
-    return _Number(result)
+    if BUILT_IN[expr.function].repeats:
+        result = reduce(combine, arguments)
+    else:
+        result = combine(*arguments)
+    return _Number(np.where(np.isfinite(result), result, np.nan))
 
 
 _COMBINE: Mapping[str, Callable[..., Any]] = {
