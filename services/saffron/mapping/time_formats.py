@@ -32,7 +32,9 @@ _ISO = re.compile(
 )
 _FINER = re.compile(r":\d\d[.,]\d{3}\d*[1-9]", re.ASCII)
 _MIDNIGHT = re.compile(r"24:?00(:?00([.,]0+)?)?")
-_WITHOUT_YEAR = re.compile(r"%(?:[YyGCcDFx]|\+)")
+_WITH_YEAR = re.compile(r"%(?:[YyGCcDFx]|\+)")
+_WITH_DATE = re.compile(r"%[mbBhdejUW]")
+"""Parts of a date in a pattern without a year; a pattern without any is a time of day."""
 _UTC_NAME = re.compile(r"\b(?:UTC|GMT)\b")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
@@ -46,7 +48,8 @@ def instant(value: object, form: TimeFormat | str, zone: ZoneInfo | None, receiv
     """Milliseconds since 1970 UTC; finer digits are cut off, towards the past. TimeError where `value` is no time.
 
     `value`: a JSON value, numbers as they are written. `form`: a TimeFormat or a strptime pattern. `zone`: of times
-    without an offset; None: UTC. `received`: the message's own time, whose year is meant where a pattern has none.
+    without an offset; None: UTC. `received`: the message's own time, whose year or day is meant where a pattern has
+    none.
     """
     if form is TimeFormat.ISO:
         return _of_iso(value, zone)
@@ -100,21 +103,26 @@ def _of_iso(value: object, zone: ZoneInfo | None) -> int:
 def _of_pattern(value: object, pattern: str, zone: ZoneInfo | None, received: int | None) -> int:
     """A time in ms since 1970, by a strptime pattern.
 
-    `received`: the message's time (ms), which gives the year to a pattern without one. TimeError: the text does not
-    fit.
+    `received`: the message's time (ms), which gives the year to a pattern without one, and the day to one of a time of
+    day. TimeError: the text does not fit.
     """
     if not isinstance(value, str):
         raise TimeError(f"the pattern {pattern} reads texts")
     text, form = " ".join(value.split()), pattern
     if "%Z" in form:  # Python takes names of the machine's own zone there, and forgets which it was
         text, form = _UTC_NAME.sub("+0000", text), form.replace("%Z", "%z")
-    if _WITHOUT_YEAR.search(form):
+    if _WITH_YEAR.search(form):
         parsed = [_parsed(text, form)]
     elif received is None:
-        raise TimeError(f"the pattern {pattern} has no year, and the message has no time to take it from")
-    else:
+        lacks = "year" if _WITH_DATE.search(form) else "day"
+        raise TimeError(f"the pattern {pattern} has no {lacks}, and the message has no time to take it from")
+    elif _WITH_DATE.search(form):
         year = (_EPOCH + received * _MS).year
         parsed = [_parsed(f"{near} {text}", f"%Y {form}") for near in range(year - 1, year + 2)]
+    else:
+        day = (_EPOCH + received * _MS).date()
+        near_days = (day + timedelta(days=days) for days in range(-2, 3))  # zones are up to 14 hours apart from UTC
+        parsed = [_parsed(f"{near:%Y-%m-%d} {text}", f"%Y-%m-%d {form}") for near in near_days]
     found = [_ms_of(one, zone) for one in parsed if one is not None]
     if not found:
         raise TimeError(f"it does not fit the pattern {pattern}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -85,10 +86,21 @@ def test_a_zone_is_that_of_times_without_an_offset_summer_and_winter() -> None:
     assert instant("2026-10-25 02:30:00", ISO, berlin, None) == 1_792_888_200_000, "of two the first"
 
 
+@pytest.mark.parametrize("zone", [None, ZoneInfo("Asia/Tokyo"), ZoneInfo("America/New_York")])
+@pytest.mark.parametrize("ahead", [-40_000_000, -5_000, 0, 5_000, 40_000_000])
+def test_a_time_of_day_is_of_the_day_nearest_to_its_message(zone: ZoneInfo | None, ahead: int) -> None:
+    for hour in range(0, 48, 3):
+        ts = 1_777_629_600_000 + hour * 3_600_000
+        text = datetime.fromtimestamp(ts / 1000, zone or UTC).strftime("%H:%M:%S")
+        assert instant(text, "%H:%M:%S", zone, ts + ahead) == ts
+
+
 def test_a_time_without_a_year_is_of_the_year_nearest_to_its_message() -> None:
     new_year = 1_767_225_600_000
     assert instant("Dec 31 23:59:59", SYSLOG, None, new_year) == new_year - 1000
     assert instant("Jan 1 00:00:01", SYSLOG, None, new_year - 5000) == new_year + 1000
+    with pytest.raises(TimeError, match="no day"):
+        instant("11:59:58", "%H:%M:%S", None, None)
     with pytest.raises(TimeError, match="no year"):
         instant("Dec 31 23:59:59", SYSLOG, None, None)
 
