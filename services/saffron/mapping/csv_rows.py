@@ -10,10 +10,11 @@ from saffron.mapping.definition import CsvForm
 from saffron.mapping.message import MessageError
 
 
-def rows_of(value: bytes, form: CsvForm) -> Iterator[Mapping[str, str | None] | MessageError]:
+def rows_of(value: bytes, form: CsvForm, most: int) -> Iterator[Mapping[str, str | None] | MessageError]:
     """The rows in order, each a text by column; an error for each that is none. An empty cell is null, `""` is not.
 
-    Cells that a row lacks at its end are absent. MessageError: the header line cannot be read.
+    Cells that a row lacks at its end are absent. MessageError: the header line cannot be read, or is too long for so
+    many rows (`most`: characters that it may have, times their number).
     """
     records = csv_records([value], form.separator)
     columns = form.columns
@@ -22,6 +23,8 @@ def rows_of(value: bytes, form: CsvForm) -> Iterator[Mapping[str, str | None] | 
         if header is None:
             return
         columns = _header(header)
+        if sum(map(len, columns)) * max(value.count(b"\n"), value.count(b"\r")) > most:
+            raise MessageError("too-large", "the header line is too long for so many rows")
     for record in records:
         if record.wrong is not None:
             yield MessageError(*record.wrong)

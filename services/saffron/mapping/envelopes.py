@@ -30,6 +30,8 @@ class Eventless(Enum):
 
 
 WHOLE = -1
+MOST_REPEATED = 128 * 1024 * 1024
+"""The most characters, over all elements of a message, of what stands around an exploded array, or of CSV's header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
     if message.value is None:
         return
     passes = None if source.where is None else condition(source.where, texts=source.csv is not None)
+    room = MOST_REPEATED
     try:
         for number, value in enumerate(_values(message.value, source)):
             try:
@@ -63,6 +66,9 @@ def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
                 yield Element(Eventless.FILTERED, number)
                 continue
             opened = value if isinstance(value, MessageError) else opened_of(value, message, source)
+            room -= _repeated(opened, source.explode)
+            if room < 0:
+                opened = MessageError("too-large", f"what stands around {source.explode} is too long for its elements")
             yield from _exploded(opened, source.explode, number, value)
     except MessageError as error:
         yield Element(error, WHOLE)
@@ -79,7 +85,7 @@ def fault(error: Exception, message: Message) -> MessageError:
 def _values(value: bytes, source: SourceDefinition) -> Iterator[Any]:
     """The values of a message: one, or those of its lines, of its array, or of its rows; an error for each bad one."""
     if source.csv is not None:
-        yield from rows_of(value, source.csv)
+        yield from rows_of(value, source.csv, MOST_REPEATED)
     elif source.envelope is Envelope.LINES:
         for line in lines_of(value):
             try:
@@ -160,6 +166,23 @@ def _of_cloudevent(whole: Mapping[str, Any], message: Message) -> Mapping[str, A
 def text(value: bytes) -> str:
     """The text of a header or a key; bytes that are no UTF-8 are replaced."""
     return value.decode("utf-8", "replace")
+
+
+def _repeated(opened: Mapping[str, Any] | MessageError | None, array: Path | None) -> int:
+    """The characters, over all items of an exploded array, of the fields around it."""
+    items = MISSING if array is None or opened is None or isinstance(opened, MessageError) else array.of(opened)
+    if array is None or not isinstance(items, list):
+        return 0
+    size, left = 0, [_without(opened, array.steps)]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            size += sum(map(len, one))
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+        size += len(one) if isinstance(one, str) else 1
+    return size * len(items)
 
 
 def _exploded(

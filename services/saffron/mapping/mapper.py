@@ -28,6 +28,7 @@ from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.time_formats import TimeError, instant, is_finer
 from saffron.schema.numbers import number_of_text, shown
 from saffron.schema.origin import ORIGIN
+from saffron.schema.schema import MAX_EVENT_BYTES
 
 Value = str | bool | list[Any]
 """A value of an attribute: a Number, a text, a truth value or an array. Null is no value."""
@@ -235,14 +236,21 @@ def _text_of(found: str) -> str:
 
 
 def _rest(content: Mapping[str, Any], source: SourceDefinition) -> tuple[dict[str, Value], list[str]]:
-    """The leaves that no rule names, under their paths, and the names of those that another one displaced."""
+    """The leaves that no rule names, under their paths, and the names of those that another one displaced.
+
+    MessageError: the event is too deep, or its names alone are longer than any event.
+    """
     origins = (rule.origin for rule in source.attributes.values())
     named = {*_dotted(origins), *source.attributes}
     roles = set(_dotted((source.type.origin, source.time.origin)))
     values: dict[str, Value] = {}
     doubled: list[str] = []
+    size = 0
     for steps, value in leaves(content):
         name = ".".join(steps)
+        size += len(name)
+        if size > MAX_EVENT_BYTES:
+            raise MessageError("too-large", f"the names of its fields are longer than {MAX_EVENT_BYTES} bytes together")
         if name in named:
             continue
         if name in RESERVED:

@@ -223,6 +223,21 @@ def test_a_message_is_read_as_often_for_many_refused_elements_as_for_few(
         assert sum(sizes) < 8 * len(value) + 200
 
 
+def test_what_would_repeat_long_names_without_end_is_one_refusal() -> None:
+    """Small messages, of which a gigabyte or more would be made."""
+    long = "n" * 500_000
+    plain = SourceDefinition("t", 0, TypeRule(constant="T"))
+    rows = replace(plain, format=CSV, csv=CsvForm())
+    explode = replace(plain, explode=Path(("items",)))
+    nested = json.dumps({long: {f"{number}": 1 for number in range(10_000)}})
+    around = json.dumps({"around": long, "items": [{"i": 1}] * 10_000})
+    for source, text in ((plain, nested), (rows, long + "\na" * 10_000), (explode, around)):
+        (found,) = events_of(of_text(text.encode()), source)
+        assert isinstance(found, Refused)
+        assert found.reason == "too-large"
+        assert alone(of_text(text.encode()), source, 0) == text.encode()
+
+
 def refused(form: str, count: int) -> tuple[bytes, SourceDefinition]:
     """A message of `count` elements without their time, and the source that reads it."""
     items = [json.dumps({"a": number}).encode() for number in range(count)]

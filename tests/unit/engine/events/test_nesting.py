@@ -76,6 +76,15 @@ def test_a_long_path_is_left_out_and_counted() -> None:
     assert check([json.dumps(event).encode()], schema).unknown_attributes == 1
 
 
+def test_a_long_name_around_many_fields_is_not_repeated_whole() -> None:
+    inner = {f"{number}": {"a": 1, "b": {"c": number}} for number in range(1_000)}
+    event = {"type": "A", "ts": 1, "n" * 500_000: inner}
+    flat = flattened(event)
+    assert len(flat.fields) == 2_002
+    assert sum(map(len, [*flat.fields, *flat.objects])) < 10_000_000
+    assert check([json.dumps(event).encode()], OPEN).unknown_attributes == 2_000
+
+
 def test_an_array_under_a_schema_that_has_another_kind() -> None:
     assert check([b'{"type":"B","ts":1,"x":[1]}'], OPEN).misfits == {"x": 1}
     assert reason('{"type":"A","ts":1,"order":{"id":"a"},"x":[1]}', GIVEN) == "schema"

@@ -72,12 +72,17 @@ def flattened(event: Mapping[str, Any]) -> Flat:
 
 def _leaves(value: Mapping[str, Any], before: str, depth: int, objects: list[str]) -> Iterator[tuple[str, Any, int]]:
     """(name, value, level) of all that is no object. `before`: the names around, each with its dot. `objects`: those
-    that are met are added."""
+    that are met are added.
+
+    Names around that are longer than an attribute's may be are cut, and numbered: they stand before each leaf.
+    """
     for name, item in value.items():
         if isinstance(item, dict) and (depth > 1 or name not in OWN):
             _check_depth(depth + 1)
-            objects.append(before + name)
-            yield from _leaves(item, f"{before}{name}.", depth + 1, objects)
+            inner = before + name
+            inner = inner if len(inner) <= MAX_PATH else f"{inner[:MAX_PATH]}...{len(objects)}"
+            objects.append(inner)
+            yield from _leaves(item, f"{inner}.", depth + 1, objects)
         else:
             yield before + name, item, depth
 
