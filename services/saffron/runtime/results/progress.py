@@ -52,12 +52,13 @@ def written_place(record: Record) -> WrittenPlace | None:
 
 
 def last_written(
-    log: Log, group: str, outputs: Iterable[str], is_own: Callable[[Record], bool], since: int
+    log: Log, group: str, outputs: Iterable[str], is_own: Callable[[Record], bool], topic: str, since: int
 ) -> Record | None:
     """The newest record of the topics `outputs` that this chain has written, or None.
 
-    `is_own`: whether a record is the chain's. `since`: the time (ms) before which it has written none that matters;
-    where only older records come, none is looked for. All partitions are read: a chain writes to others after
+    `is_own`: whether a record is the chain's. `topic`: the id of its input. Records that name the place of an earlier
+    topic count only where none names one of this topic. `since`: the time (ms) before which it has written none that
+    matters; where only older records come, none is looked for. All partitions are read: a chain writes to others after
     partitions were added, and in topics of PUBLISH by key.
     Records of version 0.1.0 name no place, and records of PUBLISH name none unless they are the last of their
     transaction.
@@ -68,7 +69,7 @@ def last_written(
         with closing(newest_first(log, group, place)) as records:
             newest = next(filter(is_own, _recent(records, since)), None)
         found += [newest] if newest is not None else []
-    return max(found, key=_order, default=None)
+    return max(found, key=lambda record: _order(record, topic), default=None)
 
 
 def _recent(records: Iterable[Record], since: int) -> Iterator[Record]:
@@ -81,6 +82,6 @@ def _recent(records: Iterable[Record], since: int) -> Iterator[Record]:
         yield record
 
 
-def _order(record: Record) -> tuple[int, int]:
+def _order(record: Record, topic: str) -> tuple[bool, int, int]:
     written = written_place(record)
-    return (-1, 0) if written is None else (written.offset, written.index)
+    return (False, -1, 0) if written is None else (written.topic == topic, written.offset, written.index)

@@ -78,7 +78,8 @@ def find_start(
         place, snapshot = kept.place, snapshots.newest(kept.place.offset, state.id)
     else:
         last = search.outcome(
-            partial(_last_result, log, plan, high), f"the last result of {where.topic}/{where.partition} in {output}"
+            partial(_last_result, log, plan, state.id, high),
+            f"the last result of {where.topic}/{where.partition} in {output}",
         )
         place, snapshot = _recover(plan, last, snapshots, state.id, low, high, committed)
     lost = range(place.offset, max(place.offset, low))
@@ -87,15 +88,31 @@ def find_start(
     return Start(known, state.id, place, low, snapshot, lost)
 
 
-def _last_result(log: Log, plan: ChainPlan, high: int) -> Record | None:
-    """The newest record that the chain has written of the blocks before offset `high`, or None."""
+def _last_result(log: Log, plan: ChainPlan, topic: str, high: int) -> Record | None:
+    """The newest record that the chain has written of the blocks before offset `high`, or None.
+
+    `topic`: the id of its input.
+    """
     if high == 0:
         return None
-    group, source = f"{plan.group}.ends", ("ce_source", plan.source)
+    group = f"{plan.group}.ends"
     first = first_record(log, group, plan.where)
     since = 0 if first is None else first.timestamp - _CLOCKS_MS
     outputs = (plan.output.topic, *sorted(topics_in(blocks_until(log, plan, high - 1))))
-    return last_written(log, group, outputs, lambda record: source in record.headers, since)
+    return last_written(log, group, outputs, partial(_is_own, plan, topic), topic, since)
+
+
+def _is_own(plan: ChainPlan, topic: str, record: Record) -> bool:
+    """True if the chain, whose input has the id `topic`, has written a record.
+
+    Only this system writes the topic of all results. Other systems, and earlier ones, have the same ce_source, and may
+    publish to the same topics: there only a record that names a place of this input is the chain's.
+    """
+    if ("ce_source", plan.source) not in record.headers:
+        return False
+    written = written_place(record)
+    named = None if written is None else (written.topic, written.partition)
+    return record.topic == plan.output.topic or named == (topic, plan.where.partition)
 
 
 def _recover(

@@ -70,7 +70,7 @@ def find_start(
     committed = consumer.committed(where)
     reached = None if committed is None else RoutePosition.from_committed(committed)
     if reached is None:
-        find = partial(_last_of, log, where, target, group, of)
+        find = partial(_last_of, log, where, state.id, target, group, of)
         reached = _recover(
             search.outcome(find, f"the last event of {where.topic}/{where.partition} in {target}"),
             where,
@@ -85,7 +85,7 @@ def find_start(
     if reached.input.remade(state.id) or position > high:
         tracker.add_incident(REMADE, now_ms, position, position, low)
         position = low
-        last = _last_of(log, where, target, group, of)
+        last = _last_of(log, where, state.id, target, group, of)
         sources = 0 if last is None else int(_watermark_message(last)["sources"])
         made_anew = (state.partitions, sources if made_anew is None else made_anew[1])
     elif position < low:
@@ -116,14 +116,14 @@ def _recover(
     return reached
 
 
-def _last_of(log: Log, where: TopicPartition, target: str, group: str, of: int) -> Record | None:
-    """The chain's last record in the target, or None."""
+def _last_of(log: Log, where: TopicPartition, topic: str, target: str, group: str, of: int) -> Record | None:
+    """The chain's last record in the target, or None. `topic`: the id of its source topic."""
 
     def is_own(record: Record) -> bool:
         message = _watermark_message(record)
         return message.get("source") == where.partition and message.get("of", 0) == of
 
-    return last_written(log, f"{group}.ends", (target,), is_own, since=0)
+    return last_written(log, f"{group}.ends", (target,), is_own, topic, since=0)
 
 
 def _watermark_message(record: Record) -> dict[str, Any]:

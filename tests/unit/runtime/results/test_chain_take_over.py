@@ -13,6 +13,7 @@ from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.containment import Note
 from saffron.engine.operators.operator import History
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
+from saffron.runtime.results.progress import WrittenPlace
 from tests.memory.memory_log import Killed, MemoryLog
 from tests.unit.runtime.fakes import FakeOperator, FakeResults
 from tests.unit.runtime.results.chain_bench import OUTPUT, WHERE, Bench
@@ -64,10 +65,25 @@ class Publishing(FakeOperator):
         return FakeResults(super().apply(block, history).rows, (Address("alerts", b"a"), Address("alerts", b"d"), None))
 
 
+def foreign(bench: Bench, draw: random.Random) -> None:
+    """Results of other systems, or of earlier ones, in both partitions of `alerts`: some with a place, some without."""
+    producer = MemoryLog(bench.broker).producer()
+    for _ in range(draw.randrange(1, 6)):
+        place = WrittenPlace("id/other+", 0, draw.choice((0, 2, 5_000)), draw.randrange(4)).headers()
+        headers = (("ce_source", b"/test"), *(place if draw.random() < 0.5 else ()))
+        producer.send("alerts", draw.randrange(2), b'{"id":"foreign"}', headers=headers)
+
+
+@pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(8))
-def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(bench: Bench, loss: str, seed: int) -> None:
+def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(
+    bench: Bench, loss: str, seed: int, shared: bool
+) -> None:
     draw = random.Random(f"{loss} {seed}")
+    if shared:
+        bench.broker.create(TopicSpec("alerts", 2, {}))
+        foreign(bench, draw)
     body = {"op": "add", "name": "q", "version": 1, "text": "PATTERN A WITHIN 1 s PUBLISH 'alerts'"}
     query = Control(0, "query", body)
     bench.block(1, controls=(query,))
@@ -79,6 +95,8 @@ def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(bench: Bench,
     with contextlib.suppress(Killed):
         bench.drive(chain, 100)
         chain.release(bench.now)
+    if shared:
+        foreign(bench, draw)
     shutil.rmtree(bench.directory, ignore_errors=True)
     bench.broker.forget("matcher")
     if (committed := LOSSES[loss]) is not None:
@@ -87,8 +105,26 @@ def test_a_group_that_is_gone_repeats_nothing_in_topics_of_publish(bench: Bench,
     again, _ = bench.chain(operator=Publishing)
     bench.drive(again, bench.now + 300)
     places = [OUTPUT, *(TopicPartition("alerts", one) for one in range(2))]
-    assert sorted(one for place in places for one in bench.results(place)) == sorted(bench.expected())
-    assert all(bench.results(place) for place in places)
+    own = [[one for one in bench.results(place) if b"foreign" not in one] for place in places]
+    assert sorted(one for part in own for one in part) == sorted(bench.expected())
+    assert all(own)
+    assert again.trouble is None
+
+
+def test_results_of_an_earlier_input_do_not_hide_those_of_the_present_one(bench: Bench) -> None:
+    """Both in the topic of all results; the earlier ones name higher offsets, in a partition that is not used now."""
+    bench.broker.add_partitions("results", 2)
+    place = WrittenPlace("id/earlier+", 0, 5_000, 0).headers()
+    old = MemoryLog(bench.broker).producer()
+    old.send("results", 1, b'{"id":"earlier"}', headers=(("ce_source", b"/test"), *place))
+    bench.block(1, 2)
+    chain, _ = bench.chain()
+    bench.drive(chain, 50)
+    shutil.rmtree(bench.directory, ignore_errors=True)
+    bench.broker.forget("matcher")
+    again, _ = bench.chain()
+    bench.drive(again, bench.now + 100)
+    assert bench.results() == bench.expected()
 
 
 def test_a_topic_of_publish_that_is_deleted_is_created_again(bench: Bench) -> None:
