@@ -16,6 +16,7 @@
         │   ├── RowsError         the schema of a query's rows is not registered yet
         │   ├── SearchError       the place to go on from is still looked for
         │   ├── RemadeError       a topic was deleted and made anew: never read on at the old offset
+        │   ├── TruncatedError    a topic has lost its end: what was read of it does not stand in it any more
         │   └── CutOffError       retention took what the stream is taken up from: it must begin anew
         ├── GapError          a block is missing from an internal topic: never skipped over
         ├── DeniedError       the user lacks a right, or is not known: only whoever grants it can fix that
@@ -128,6 +129,18 @@ class RemadeError(StreamError):
         super().__init__(
             f"topic {topic} was deleted and made anew while it was in use: what it held is gone. Remove its stream and "
             f"add it again: {BEGIN_ANEW}"
+        )
+
+
+class TruncatedError(StreamError):
+    """A partition of an internal topic has lost its end, from `offset` on: what was read there is gone."""
+
+    def __init__(self, topic: str, partition: int, offset: int) -> None:
+        self.offset = offset
+        super().__init__(
+            f"{topic}/{partition} has lost its end: its records from offset {offset} on are not those that were read "
+            "(a broker without replicas lost power, or an out-of-sync replica was elected). Remove its stream and add "
+            f"it again: {BEGIN_ANEW}"
         )
 
 

@@ -41,7 +41,7 @@ class PartitionLog:
     def __init__(self) -> None:
         self.low = 0
         self.entries: list[Entry] = []
-        self._stable = 0
+        self.stable_before = 0
 
     @property
     def high(self) -> int:
@@ -50,13 +50,13 @@ class PartitionLog:
     @property
     def stable(self) -> int:
         """The last stable offset: the first record of an open transaction, else `high`. It never falls."""
-        self._stable = max(self._stable, self.low)
-        while self._stable < self.high:
-            transaction = self.entries[self._stable - self.low].transaction
+        self.stable_before = max(self.stable_before, self.low)
+        while self.stable_before < self.high:
+            transaction = self.entries[self.stable_before - self.low].transaction
             if transaction is not None and transaction.state == "open":
                 break
-            self._stable += 1
-        return self._stable
+            self.stable_before += 1
+        return self.stable_before
 
     def read(self, offset: int, limit: int, committed_only: bool) -> tuple[list[Record], int]:
         """(records, next offset to read): at most `limit` records at or after `offset`."""
@@ -181,6 +181,12 @@ class MemoryBroker:
         gone = max(0, min(offset, log.high) - log.low)
         del log.entries[:gone]
         log.low += gone
+
+    def truncate(self, where: TopicPartition, offset: int) -> None:
+        """Lose the end of a partition, from `offset` on, as a broker without replicas does with its power."""
+        log = self.partition(where)
+        del log.entries[offset - log.low :]
+        log.stable_before = min(log.stable_before, log.high)
 
     def compact(self, where: TopicPartition) -> None:
         """Keep only the newest record of each key (offsets stay)."""

@@ -11,7 +11,7 @@ from saffron.engine.events.block import Block
 from saffron.engine.events.codec import open_block
 from saffron.engine.shed.load.credits import Credits
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.errors import GapError, InputError, RemadeError
+from saffron.errors import GapError, InputError, RemadeError, TruncatedError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, InputState, InputTracker
@@ -48,7 +48,7 @@ class ShedderHop:
         """`topic`: the input's."""
         self.operator = operator
         self.input = InputTracker()
-        self._topic = topic
+        self._topic, self._partition = topic, operator.partition
         self.queue: deque[Waiting] = deque()
         self.waits: list[int] = []
         self.held_ms = 0
@@ -92,18 +92,22 @@ class ShedderHop:
     def begin(self, partition: InputPartition, now_ms: int) -> int:
         """The offset of `windows` to read from; counts records that retention has deleted.
 
-        RemadeError: the topic was deleted and made again.
+        RemadeError: the topic was deleted and made again. TruncatedError: it has lost its end.
         """
         last = self.operator.input["windows"]
         if self.input.state.remade(partition.topic.id):
             raise RemadeError(self._topic)
         position = partition.low if last < 0 else last + 1
+        if position > partition.high:
+            raise TruncatedError(self._topic, self._partition, partition.high)
+        self._reader.read = (self._reader.state.claim, position)
         if position < partition.low:
             self.records_lost(position, partition.low, now_ms)
         self.input.update(partition.topic.id, 0, position, now_ms)
         return max(partition.low, position)
 
     def records_lost(self, first: int, stop: int, now_ms: int) -> None:
+        self._reader.read = (-1, stop)
         self.input.add_incident(LOST, now_ms, first, first, stop)
 
     def take(self, batch: Sequence[Record], now_ms: int) -> None:

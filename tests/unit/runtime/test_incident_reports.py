@@ -80,3 +80,10 @@ def test_records_that_several_streams_lost_are_one_report_and_those_of_another_t
 def test_a_report_without_the_id_of_its_topic_is_read() -> None:
     old = {"topic": "t", "partition": 0, "incidents": row(0, ("remade", 1, 2, 0))["incidents"]}
     assert [report.where for report in incident_reports_of([old])] == ["t"]
+
+
+def test_a_topic_that_lost_its_end_is_a_report_for_each_partition() -> None:
+    gone = ("truncated", 1_000, 9, 6)
+    reports = incident_reports_of([row(0, gone), row(1, gone), row(1, gone)])
+    assert [one.where for one in reports] == ["t/0", "t/1"]
+    assert "3 records (offsets 6 to 8) had been read" in reports[0].what

@@ -9,7 +9,7 @@ import pytest
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import encode_block
 from saffron.engine.shed.operator import ShedderOperator
-from saffron.errors import GapError, RemadeError
+from saffron.errors import GapError, RemadeError, TruncatedError
 from saffron.runtime.hops.hop import InputPartition
 from saffron.runtime.hops.input_state import LOST, Incident
 from saffron.runtime.hops.tags import BlockTag
@@ -101,6 +101,8 @@ def test_a_successor_goes_on_behind_the_last_block_without_gap_or_repeat() -> No
     assert heir.input.state.incidents == (Incident(LOST, 7, 3, 3, 5),)
     with pytest.raises(RemadeError, match="windows was deleted and made anew"):
         heir.begin(InputPartition(TopicState("other", 1), 0, 9), 0)
+    with pytest.raises(TruncatedError, match="windows/0 has lost its end: its records from offset 2 on"):
+        heir.begin(InputPartition(TopicState("id", 1), 0, 2), 7)
     heir.take([record(3, 3, 3, 2), record(4, 5, 5, 1)], 2)
     (block,) = heir.emit(3, flush=False)
     assert (block.first_seq, block.counter) == (5, 5)

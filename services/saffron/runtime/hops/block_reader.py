@@ -3,6 +3,10 @@
 Blocks of a claim lower than the highest one seen are ignored: they come from a writer that has lost the partition.
 Blocks already applied are ignored as repeats. Records of other programs are passed over, and told. A gap in the
 counters raises GapError, since continuing would lose events.
+
+A claim's number is its offset. A writer that finds the end of its topic lost claims it there. So a claim is a sign that
+the topic has other records than were read, if it is lower than the offset up to which the topic was read, and was not
+seen then: it raises TruncatedError.
 """
 
 from __future__ import annotations
@@ -13,8 +17,8 @@ from dataclasses import dataclass
 
 from saffron.engine.events.block import Block
 from saffron.engine.events.codec import decode_block
-from saffron.errors import BEGIN_ANEW, GapError
-from saffron.runtime.hops.tags import FOREIGN, BlockTag, read_tag
+from saffron.errors import BEGIN_ANEW, GapError, TruncatedError
+from saffron.runtime.hops.tags import FOREIGN, BlockTag, ClaimTag, read_tag
 from saffron.runtime.log import Record
 
 _LOG = logging.getLogger(__name__)
@@ -36,27 +40,31 @@ class BlockReader:
     """Reader of one partition of `windows` or `admitted`, record by record.
 
     `decode`: makes a block of a message; `open_block` decodes its columns later. `ignored` and `repeated` count skipped
-    blocks, `foreign` records that no service of Saffron wrote.
+    blocks, `foreign` records that no service of Saffron wrote. `read`: the highest claim before an offset, and that
+    offset, up to which the topic was read, by an earlier owner too; the claim is -1 where it is not known.
     """
 
     def __init__(self, state: ReaderState | None = None, decode: Callable[[bytes], Block] = decode_block) -> None:
         self.state = state or ReaderState()
         self._decode = decode
+        self.read = (-1, 0)
         self.ignored = 0
         self.repeated = 0
         self.foreign = 0
 
     def accept(self, record: Record) -> Block | None:
-        """The block of `record` if it is to be applied now, else None. GapError: blocks before it are missing."""
+        """The block of `record` if it is to be applied now, else None.
+
+        GapError: blocks before it are missing. TruncatedError: the topic is not the one that was read.
+        """
         tag = read_tag(record)
         if tag is FOREIGN:
             self._pass_over(record)
             return None
-        claim = self.state.claim
+        self._see_claim(record, tag)
         if not isinstance(tag, BlockTag):
-            self.state = ReaderState(max(claim, record.offset), self.state.counter)
             return None
-        if tag.claim < claim:
+        if tag.claim < self.state.claim:
             self.ignored += 1
             return None
         block = self._decode(record.value or b"")
@@ -74,6 +82,18 @@ class BlockReader:
             return None
         self.state = ReaderState(tag.claim, block.next_counter)
         return block
+
+    def _see_claim(self, record: Record, tag: ClaimTag | BlockTag) -> None:
+        """Records the claim that a record is, or names, and that the record is read."""
+        number = record.offset if isinstance(tag, ClaimTag) else tag.claim
+        known, stop = self.read
+        if 0 <= known < number < stop:
+            raise TruncatedError(record.topic, record.partition, number)
+        if number > self.state.claim:
+            self.state = ReaderState(number, self.state.counter)
+        if record.offset >= stop:  # else what was read earlier is read again
+            sure = known >= 0 or isinstance(tag, ClaimTag)
+            self.read = (self.state.claim if sure else -1, record.offset + 1)
 
     def _pass_over(self, record: Record) -> None:
         self.foreign += 1

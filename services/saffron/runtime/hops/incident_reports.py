@@ -11,7 +11,7 @@ from saffron.counted import counted
 from saffron.errors import BEGIN_ANEW
 from saffron.records.same_events import same_events
 from saffron.records.stream import StreamRecord
-from saffron.runtime.hops.input_state import GROWN, LOST, REMADE
+from saffron.runtime.hops.input_state import GROWN, LOST, REMADE, TRUNCATED
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def incident_reports_of(
         partition, generation = int(row["partition"]), 0
         for one in reversed(row["incidents"]):
             kind, numbers = one["kind"], (one["before"], one["after"])
-            place = {LOST: (partition, *numbers), REMADE: (), GROWN: numbers}.get(kind)
+            within = (partition, *numbers)
+            place = {LOST: within, TRUNCATED: within, REMADE: (), GROWN: numbers}.get(kind)
             if place is not None:
                 key = kind, str(row["topic"]), row.get("id", ""), generation, *place
                 found.setdefault(key, []).append((partition, one))
@@ -50,8 +51,8 @@ def incident_reports_of(
 
 
 def _report(kind: str, topic: str, noticed: Noticed, streams: Mapping[str, StreamRecord] | None) -> IncidentReport:
-    if kind == LOST:
-        return _lost(topic, noticed)
+    if kind in (LOST, TRUNCATED):
+        return _lost(topic, noticed) if kind == LOST else _truncated(topic, noticed)
     return _remade(topic, noticed) if kind == REMADE else _grown(topic, noticed, streams)
 
 
@@ -62,6 +63,18 @@ def _lost(topic: str, noticed: Noticed) -> IncidentReport:
     what = f"retention took {unread}, not yet read, {_at(noticed)}"
     keep = f"kafka-configs --alter --entity-type topics --entity-name {topic} --add-config retention.ms=MS"
     return IncidentReport(f"{topic}/{partition}", what, f"keep it longer than its readers may be away: {keep}")
+
+
+def _truncated(topic: str, noticed: Noticed) -> IncidentReport:
+    partition, one = noticed[0]
+    first, stop = one["after"], one["before"]
+    gone = f"{counted(stop - first, 'record')} (offsets {first} to {stop - 1})"
+    what = (
+        f"it had lost its end, {_at(noticed)}: {gone} had been read, and their results written; what came there since "
+        "has results of its own, which may be the same"
+    )
+    fix = "give it replicas, min.insync.replicas=2 and no unclean.leader.election: a broker lost power or its disk"
+    return IncidentReport(f"{topic}/{partition}", what, fix)
 
 
 def _remade(topic: str, noticed: Noticed) -> IncidentReport:

@@ -13,7 +13,7 @@ from saffron.runtime.hops.when_written import WhenWritten
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS
 
-LOST, REMADE, GROWN = KINDS = ("lost", "remade", "grown")
+LOST, REMADE, GROWN, TRUNCATED = KINDS = ("lost", "remade", "grown", "truncated")
 _KEPT = 4
 _REPORTED_MS = 7 * 86_400_000
 """Time for which an incident is reported."""
@@ -23,9 +23,10 @@ _REPORTED_MS = 7 * 86_400_000
 class Incident:
     """An event in the life of an input topic, at time `at` (ms), when the chain had read up to `offset`.
 
-    lost     retention removed the records `before` .. `after` - 1, which were never read
-    remade   the topic was deleted and created again; the new one is read from offset `after` on
-    grown    the topic had `before` partitions, and has `after`
+    lost       retention removed the records `before` .. `after` - 1, which were never read
+    remade     the topic was deleted and created again; the new one is read from offset `after` on
+    grown      the topic had `before` partitions, and has `after`
+    truncated  the partition lost its end: the records `after` .. `before` - 1, which had been read
     """
 
     kind: str

@@ -45,6 +45,11 @@ class BlockApplier:
 
     # ------------------------------------------------------------ take-over
 
+    @property
+    def claim(self) -> int:
+        """The highest claim on the input that was read, or -1."""
+        return self._reader.state.claim
+
     def start(self, start: Start) -> int:
         """Makes an operator with the state from which the chain goes on; returns the offset of its next block."""
         plan, committed, position = self._plan, start.place.offset, start.low
@@ -64,6 +69,8 @@ class BlockApplier:
         self.failed.reached(position)
         self._step.leave()
         self._reader = BlockReader(state)
+        if not start.lost:
+            self._reader.read = (start.place.claim, start.place.read)
         self.operator = operator
         return position
 
@@ -106,7 +113,7 @@ class BlockApplier:
     def apply(self, record: Record) -> Applied | None:
         """Applies the block of a record; None if it is none that counts.
 
-        GapError: blocks before it are missing.
+        GapError: blocks before it are missing. TruncatedError: the input is not the one that was read.
         """
         assert self.operator is not None
         block = self._reader.accept(record)

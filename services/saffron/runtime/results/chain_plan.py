@@ -106,7 +106,7 @@ class Place:
     """The progress of a chain: all blocks before `offset`, and `index` results of the block there.
 
     `observed_until`: observations of blocks before this offset are in the log. `counts`: number of the `index` results
-    by query. `failed`: queries without results from some place on.
+    by query. `failed`: queries without results from some place on. `claim`: the highest claim before the place, or -1.
     """
 
     offset: int
@@ -114,6 +114,12 @@ class Place:
     observed_until: int
     counts: Mapping[str, int] = field(default_factory=dict)
     failed: tuple[FailedQuery, ...] = ()
+    claim: int = -1
+
+    @property
+    def read(self) -> int:
+        """The offset behind the last block that was read for it."""
+        return self.offset + (self.index > 0)
 
     def has_begun(self, offset: int) -> bool:
         """True if results of the block at `offset`, or all of it, stand before the place."""
@@ -126,6 +132,8 @@ class Place:
     def to_committed(self, known: InputState) -> Committed:
         """The form that is committed with the group. `known`: the state of the input topic."""
         body: dict[str, Any] = {"index": self.index, "said": self.observed_until, **known.record()}
+        if self.claim >= 0:
+            body["claim"] = self.claim
         if self.counts:
             body["counts"] = dict(self.counts)
         if self.failed:
@@ -146,7 +154,8 @@ class Place:
             body = orjson.loads(committed.metadata)
             index, observed_until = int(body["index"]), int(body["said"])
             counts, failed = body.get("counts", {}), failed_queries_of(body.get("failed", ()))
-            place = cls(committed.offset, index, observed_until, counts, failed)
+            claim = int(body.get("claim", -1))
+            place = cls(committed.offset, index, observed_until, counts, failed, claim)
             return CommittedPlace(place, InputState.from_record(body))
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None

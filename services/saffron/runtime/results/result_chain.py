@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from saffron.engine.operators.operator import ResultOperator
-from saffron.errors import GapError, LogError
-from saffron.runtime.hops.input_state import LOST, InputTracker
+from saffron.errors import AbortableError, GapError, LogError, TruncatedError
+from saffron.runtime.hops.input_state import LOST, TRUNCATED, InputTracker
 from saffron.runtime.hops.transactional_chain import Holding, TransactionalChain
 from saffron.runtime.log import Consumer, Log, Record
 from saffron.runtime.results.block_applier import BlockApplier
@@ -52,6 +52,7 @@ class ResultChain(TransactionalChain):
         self._limits = limits
         self._clock = clock
         self._blamed: set[str] = set()
+        self._other_from: int | None = None
         self._pending: PendingResults | None = None
         self._place = Place(0, 0, 0)
         self._committed_at = self._observed_at = 0
@@ -123,11 +124,13 @@ class ResultChain(TransactionalChain):
     def _take_over(self, now_ms: int) -> InputTracker:
         """Makes the operator, from a snapshot if there is one, and sets the position to go on from.
 
-        Records that retention has removed are an incident of the input, and are logged. StreamError: see `find_start`.
+        Records that retention has removed, or that were read and are gone, are an incident of the input, and are
+        logged. StreamError: see `find_start`.
         """
         plan = self._plan
         plan.published.forget()
-        start = find_start(self._log, self._consumer, plan, self._snapshots, self._search)
+        start = find_start(self._log, self._consumer, plan, self._snapshots, self._search, self._other_from)
+        self._other_from = None
         tracker = InputTracker(start.input)
         tracker.update(start.topic, 0, start.place.offset, now_ms)
         if start.lost:
@@ -136,6 +139,13 @@ class ResultChain(TransactionalChain):
                 "%s: retention removed records %d to %d before they were read; their results are missing, and those up "
                 "to the next checkpoint record. Keep the topic for longer than its readers may be away",
                 plan.where, start.lost.start, start.lost.stop - 1,
+            )  # fmt: skip
+        if gone := start.truncated:
+            tracker.add_incident(TRUNCATED, now_ms, gone.stop, gone.stop, gone.start)
+            _LOG.error(
+                "%s: it has lost its end: records %d to %d had been read, and are gone. Their results stand; what "
+                "comes there now has results of its own, which may be the same. Give the topic replicas",
+                plan.where, gone.start, gone.stop - 1,
             )  # fmt: skip
         self._place = start.place
         self.position = self._blocks.start(start)
@@ -200,6 +210,12 @@ class ResultChain(TransactionalChain):
             self._commit(now_ms, observe=False)
             self._transactions.wait()
             raise
+        except TruncatedError as error:  # the chain begins anew where the input is another one
+            self._other_from = error.offset
+            self._snapshot.wait()  # it is of what is gone, and must not land behind the take-over
+            raise AbortableError(
+                f"its input has other records than were read, from offset {error.offset} on"
+            ) from error
 
     def _apply(self, record: Record) -> None:
         """Applies the block of a record. Its results are pending unless they are in the log already."""
@@ -273,11 +289,12 @@ class ResultChain(TransactionalChain):
             return
         failed_queries = self._blocks.failed
         observed_until = self.position if observe else self._place.observed_until
-        reached = Place(self.position, 0, observed_until, failed=failed_queries.to_commit(self.position))
+        claim = self._blocks.claim
+        reached = Place(self.position, 0, observed_until, failed=failed_queries.to_commit(self.position), claim=claim)
         if self._pending is not None:
             offset, index = self._pending.offset, self._pending.index
             counts = counts_by_query(self._pending.results, index)
-            reached = Place(offset, index, observed_until, counts, failed_queries.to_commit(offset))
+            reached = Place(offset, index, observed_until, counts, failed_queries.to_commit(offset), claim)
             if not reached.fits(self.input.state):
                 return  # the transaction goes on to the end of the block
         if reached == self._place and not self._transactions.is_open:

@@ -86,6 +86,12 @@ class Snapshots:
                 self.skipped.append(f"{path.name}: {error}")
         return None
 
+    def discard(self, limit: int) -> None:
+        """Deletes the snapshots behind offset `limit`: the topic has other records there now."""
+        for path in self._files():
+            if int(path.name.removesuffix(_SUFFIX)) > limit:
+                path.unlink(missing_ok=True)
+
     def _files(self) -> list[Path]:
         """The snapshot files, newest first."""
         found = [path for path in self._directory.glob(f"*{_SUFFIX}") if path.name.removesuffix(_SUFFIX).isdigit()]

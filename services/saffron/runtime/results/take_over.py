@@ -7,6 +7,10 @@
                                             else the first record. The output is the topic of all results, and those
                                             of PUBLISH that the queries in the input name
 
+A place behind the end of the input, or one before which the input has other records than were read, is moved back to
+where the input is another one (`TRUNCATED`): an input without replicas loses its end with its broker's power. Results
+of what is written there are new, or they repeat: nobody can tell.
+
 Recovery from the output cannot know which observations were sent. Those of some blocks may be missing or repeated.
 
 A place belongs to a topic id. A place of a deleted topic is not used for its successor.
@@ -41,7 +45,7 @@ class Start:
 
     `input`: known state of the input topic. `topic`: its present id. `place`: everything before it stands in the
     output. `low`: first offset of the input. `snapshot`: state to restore, or None. `lost`: offsets removed before they
-    were read.
+    were read. `truncated`: offsets of records that were read, and are gone.
     """
 
     input: InputState
@@ -50,12 +54,18 @@ class Start:
     low: int
     snapshot: Snapshot | None
     lost: range
+    truncated: range
 
 
 def find_start(
-    log: Log, consumer: Consumer, plan: ChainPlan, snapshots: Snapshots, search: Search[Record | None]
+    log: Log,
+    consumer: Consumer,
+    plan: ChainPlan,
+    snapshots: Snapshots,
+    search: Search[Record | None],
+    other_from: int | None = None,
 ) -> Start:
-    """The start of the chain of `plan`.
+    """The start of the chain of `plan`. `other_from`: where the input has other records than were read, if it has.
 
     RemadeError: its input was deleted and created again. StreamError: the topic of its results does not exist.
     SearchError: its last result is still looked for, by `search`.
@@ -74,8 +84,14 @@ def find_start(
     known = InputState() if kept is None else kept.input
     if known.remade(state.id):
         raise RemadeError(where.topic)
+    truncated = range(0)
     if kept is not None:
-        place, snapshot = kept.place, snapshots.newest(kept.place.offset, state.id)
+        place, end = kept.place, high if other_from is None else min(high, other_from)
+        if place.read > end:
+            claim = place.claim if place.claim < end == high else -1  # what stands before the end may be new, too
+            truncated, place = range(end, place.read), Place(end, 0, end, failed=place.failed, claim=claim)
+            snapshots.discard(end)
+        snapshot = snapshots.newest(place.offset, state.id)
     else:
         last = search.outcome(
             partial(_last_result, log, plan, state.id, high),
@@ -85,7 +101,7 @@ def find_start(
     lost = range(place.offset, max(place.offset, low))
     if snapshot is not None and snapshot.position < low:
         snapshot = None
-    return Start(known, state.id, place, low, snapshot, lost)
+    return Start(known, state.id, place, low, snapshot, lost, truncated)
 
 
 def _last_result(log: Log, plan: ChainPlan, topic: str, high: int) -> Record | None:

@@ -170,7 +170,7 @@ LOST_OFFSETS = Counter(
 INPUT_INCIDENTS = Counter(
     "saffron_input_incidents{topic,partition,kind}",
     "what happened to an input: lost (retention took unread records), remade (the topic was deleted and made anew),"
-    " grown (partitions were added to it)",
+    " grown (partitions were added to it), truncated (it lost records that had been read)",
     "`saffron doctor` says where, and what to do",
 )
 STREAMS_STANDING = Gauge(

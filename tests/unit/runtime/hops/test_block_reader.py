@@ -9,7 +9,7 @@ import pytest
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import encode_block
-from saffron.errors import GapError
+from saffron.errors import GapError, TruncatedError
 from saffron.runtime.hops.block_reader import BlockReader, ReaderState
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import Record
@@ -95,3 +95,20 @@ def test_a_record_of_someone_elses_with_our_headers_is_passed_over(wrong: dict[s
     assert made.accept(Record("windows", 0, 1, 0, None, b"x", tuple(headers.items()))) is None
     assert made.foreign == 1
     assert made.accept(record(2, block(0))) is not None
+
+
+@pytest.mark.parametrize("counter", [0, 2, 4, 9])
+def test_a_claim_that_was_not_there_before_shows_that_the_topic_lost_its_end(counter: int) -> None:
+    """Whatever the counter of its block: it need not leave a gap."""
+    made = reader()
+    for offset in range(1, 5):
+        made.accept(record(offset, block(offset - 1)))
+    with pytest.raises(TruncatedError, match="from offset 3 on"):
+        made.accept(record(5, block(counter), claim=3))
+
+
+def test_a_reader_from_the_middle_does_not_take_a_claim_that_it_has_not_read_for_a_new_one() -> None:
+    made = BlockReader()
+    checkpoint = (Control(0, "checkpoint", {}),)
+    assert made.accept(record(8, block(3), claim=5)) is None, "late, of an owner before"
+    assert made.accept(record(9, block(4, 1, checkpoint), claim=7)) is not None

@@ -10,7 +10,7 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
-from saffron.runtime.hops.tags import BlockTag, ClaimTag
+from saffron.runtime.hops.tags import BlockTag, ClaimTag, read_tag
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.process.config import Settings
@@ -44,6 +44,7 @@ class Bench:
     now: int = 0
     counter: int = 0
     seq: int = 0
+    claim: int = 0
     broker: MemoryBroker = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     told: list[Failure] = field(default_factory=list)
@@ -62,7 +63,15 @@ class Bench:
         block = Block(times, seqs[0], seqs[-1] + 1, 0, counter=self.counter, controls=controls)
         self.seq += len(results)
         self.counter += len(results) + len(controls)
-        self._producer.send("admitted", 0, encode_block(block), headers=BlockTag(0, 0, -1, False).headers())
+        self._producer.send("admitted", 0, encode_block(block), headers=BlockTag(self.claim, 0, -1, False).headers())
+
+    def lose(self, offset: int) -> None:
+        """The input loses its end, from `offset` on. Its writer claims it again, and goes on behind what is left."""
+        self.broker.truncate(WHERE, offset)
+        left = self.blocks()[-1:]
+        self.counter, self.seq = (left[0].next_counter, left[0].next_seq) if left else (0, 0)
+        self.claim = self.broker.partition(WHERE).high
+        self._producer.send("admitted", 0, b"", headers=ClaimTag("0" * 32).headers())
 
     def chain(
         self,
@@ -108,10 +117,14 @@ class Bench:
         records = self.broker.partition(where).read(0, 10_000, True)[0]
         return [(record.value or b"").partition(b',"detected_at"')[0] + b"}" for record in records]
 
+    def blocks(self) -> list[Block]:
+        records = self.broker.partition(WHERE).read(1, 10_000, True)[0]
+        return [decode_block(record.value or b"") for record in records if isinstance(read_tag(record), BlockTag)]
+
     def expected(self) -> list[bytes]:
         operator, found = FakeOperator(), []
-        for record in self.broker.partition(WHERE).read(1, 10_000, True)[0]:
-            results = operator.apply(decode_block(record.value or b""))
+        for block in self.blocks():
+            results = operator.apply(block)
             found += results.json(0, len(results))
         return found
 

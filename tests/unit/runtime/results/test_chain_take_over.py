@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.results.progress import WrittenPlace
 from tests.memory.memory_log import Killed, MemoryLog
 from tests.unit.runtime.fakes import FakeOperator, FakeResults
-from tests.unit.runtime.results.chain_bench import OUTPUT, WHERE, Bench
+from tests.unit.runtime.results.chain_bench import LIMITS, OUTPUT, WHERE, Bench
 
 LOSSES = {
     "deleted": None,
@@ -170,3 +171,58 @@ def test_an_input_that_was_made_anew_is_not_read_on(bench: Bench) -> None:
     assert bench.results() == before
     assert again.trouble is not None
     assert "made anew" in again.trouble
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_an_input_that_lost_its_end_is_read_on_where_it_is_another_one(bench: Bench, seed: int) -> None:
+    """Nothing of what comes there is swallowed, and no state of what is gone is used; kills and snapshots included."""
+    draw = random.Random(seed)
+    limits = replace(LIMITS, snapshot_ms=draw.choice((5, 40, 1_000)))
+
+    def blocks(count: int) -> None:
+        for _ in range(count):
+            bench.block(*(draw.choice((0, 1, 2, 9)) for _ in range(draw.randrange(1, 3))))
+            if draw.random() < 0.3:
+                live()
+
+    def live() -> None:
+        """A life of the chain, up to its death, its release, or neither."""
+        chain, log = bench.chain(limits=limits)
+        if draw.random() < 0.4:
+            log.kill_at(draw.randrange(10, 60))
+        with contextlib.suppress(Killed):
+            bench.drive(chain, bench.now + draw.randrange(20, 60))
+            if draw.random() < 0.5:
+                chain.release(bench.now)
+
+    blocks(10)
+    live()
+    before = bench.results()
+    read = bench.place.read if ("matcher", WHERE) in bench.broker.offsets else 0
+    lost_from = draw.randrange(2, 10)
+    bench.lose(lost_from)
+    kept = len(bench.expected())
+    blocks(draw.choice((0, 3, 20)))
+    live()
+    blocks(draw.choice((1, 3, 20)))
+    chain, _ = bench.chain(limits=limits)
+    bench.drive(chain, bench.now + 200)
+    noticed = [one.kind for one in chain.input.state.incidents]
+    assert bench.results() == (before + bench.expected()[kept:] if read > lost_from else bench.expected())
+    assert noticed == ["truncated"] * (read > lost_from)
+    assert chain.trouble is None
+
+
+def test_a_chain_at_work_notices_that_its_input_lost_its_end(bench: Bench) -> None:
+    for _ in range(6):
+        bench.block(2)
+    chain, _ = bench.chain()
+    bench.drive(chain, 100)
+    before = bench.results()
+    bench.lose(4)
+    kept = len(bench.expected())
+    for _ in range(8):
+        bench.block(1, 1)
+    bench.drive(chain, 300)
+    assert bench.results() == before + bench.expected()[kept:]
+    assert [(one.kind, one.before, one.after) for one in chain.input.state.incidents] == [("truncated", 7, 4)]

@@ -151,7 +151,7 @@ def test_positions_move_without_results_too(bench: Bench) -> None:
     bench.block(0, 0, 0)
     chain, _ = bench.chain()
     bench.drive(chain, 100)
-    assert bench.place == Place(2, 0, 2)
+    assert bench.place == Place(2, 0, 2, claim=0)
 
 
 def test_a_snapshot_saves_the_replay_and_changes_nothing(bench: Bench) -> None:
