@@ -21,10 +21,11 @@ class AvroRecords:
         named: dict[str, Any] = {}
         self._schema: Any = fastavro.parse_schema(orjson.loads(text), named_schemas=named)
         self._read = avro_values(self._schema, named)
+        self._has_events = _EVENT in named
 
     def write(self, record: Fields) -> bytes:
         """The bytes of a record. Missing fields get the schema's defaults."""
-        if "events" in record:
+        if self._has_events and "events" in record:
             record["events"] = {name: _named(bound) for name, bound in record["events"].items()}
         out = io.BytesIO()
         fastavro.schemaless_writer(out, self._schema, record)

@@ -111,6 +111,15 @@ def test_json_with_schema_says_each_field_with_its_type(text: str) -> None:
             assert type(value) is types[field["type"]] if value is not None else field["optional"]
 
 
+@pytest.mark.parametrize("form", ["AVRO", "JSON SCHEMA"])
+@pytest.mark.parametrize("name", ["events", "bindings"])
+def test_a_field_may_have_the_name_of_a_part_of_a_whole_result(name: str, form: str) -> None:
+    row = row_of(f"{MATCH.format('1 minute')}, a.n AS {name} PUBLISH 't' AS {form}")
+    whole = b'{"id":"i","query":"q","partition":0,"start":1,"end":1,"return":{"%s":3},"detected_at":9}' % name.encode()
+    with running() as registry:
+        assert RowFormats(replace(Settings(), results_registry=registry.url)).encode("t", row, whole)
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_avro_records_are_in_the_registrys_frame_by_the_schema_that_is_registered(text: str) -> None:
     row, texts, right = rows(text, "AVRO")
