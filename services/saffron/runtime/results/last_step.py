@@ -119,8 +119,11 @@ class LastStep:
     def _keep(self, deaths: list[Death]) -> None:
         fresh = self._deaths.with_suffix(f".{os.getpid()}.tmp")
         with contextlib.suppress(OSError):  # then the count begins again
-            fresh.write_bytes(orjson.dumps([asdict(one) for one in deaths]))
-            fresh.replace(self._deaths)
+            try:
+                fresh.write_bytes(orjson.dumps([asdict(one) for one in deaths]))
+                fresh.replace(self._deaths)
+            except OSError:
+                fresh.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=1024)

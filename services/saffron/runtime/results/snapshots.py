@@ -23,7 +23,7 @@ from saffron.engine.operators.operator import State
 _MAGIC = b"SAFFRON\x03"
 _DIGEST = 32
 _KEEP = 2
-_SUFFIX = ".snapshot"
+_SUFFIX, _PART = ".snapshot", ".tmp"
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,23 @@ class Snapshots:
         self.skipped: list[str] = []
 
     def write(self, snapshot: Snapshot) -> None:
-        """Writes a snapshot, and deletes all but the newest two. Later positions are of a topic that is gone."""
+        """Writes a snapshot, and deletes all but the newest two. Later positions are of a topic that is gone.
+
+        Parts that a killed process has left are deleted too. OSError: it cannot be written; nothing of it stays.
+        """
         self._directory.mkdir(parents=True, exist_ok=True)
+        for part in self._directory.glob(f"[0-9]*{_PART}"):
+            part.unlink(missing_ok=True)
         final = self._directory / f"{snapshot.position:020d}{_SUFFIX}"
-        temporary = final.with_suffix(f".{os.getpid()}.tmp")
+        temporary = final.with_suffix(f".{os.getpid()}{_PART}")
         # No fsync, which would stall results for tenths of a second. A snapshot damaged by a power cut fails its
         # checksum, and the one before it, or the log, is used.
-        _write(temporary, snapshot)
-        temporary.replace(final)
+        try:
+            _write(temporary, snapshot)
+            temporary.replace(final)
+        except OSError:  # on a full disk, what is written would take the room that others need
+            temporary.unlink(missing_ok=True)
+            raise
         files = self._files()
         newest = files.index(final)
         for old in (*files[:newest], *files[newest + _KEEP :]):

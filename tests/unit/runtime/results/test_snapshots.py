@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from saffron.engine.operators.operator import State
+from saffron.runtime.results import snapshots
 from saffron.runtime.results.snapshots import Snapshot, Snapshots
 
 
@@ -98,3 +99,23 @@ def test_those_of_a_topic_that_is_gone_do_not_displace_new_ones(store: Snapshots
     assert found is not None
     assert found.position == 4
     assert len(files(tmp_path)) == 2
+
+
+def test_nothing_stays_of_what_could_not_be_written(
+    store: Snapshots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where the disk is full, nor where the process was killed while it wrote."""
+    before = files(tmp_path)
+
+    def full(path: Path, content: Snapshot) -> None:
+        path.write_bytes(b"the first part")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshots, "_write", full)
+        with pytest.raises(OSError, match="No space left"):
+            store.write(snapshot(12))
+    assert files(tmp_path) == before
+    (tmp_path / "snapshots" / f"{11:020d}.7.tmp").write_bytes(b"of a process that was killed")
+    store.write(snapshot(13))
+    assert [path.name for path in files(tmp_path)] == [f"{position:020d}.snapshot" for position in (9, 13)]
