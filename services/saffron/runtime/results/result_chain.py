@@ -53,6 +53,7 @@ class ResultChain(TransactionalChain):
         self._clock = clock
         self._blamed: set[str] = set()
         self._other_from: int | None = None
+        self._observation_partitions: dict[str, int] = {}
         self._pending: PendingResults | None = None
         self._place = Place(0, 0, 0)
         self._committed_at = self._observed_at = 0
@@ -167,6 +168,7 @@ class ResultChain(TransactionalChain):
     def _forget(self) -> None:
         self._blocks.forget()
         self._snapshot.forget()
+        self._observation_partitions.clear()
         self._pending = None
 
     # ------------------------------------------------------------ work
@@ -301,13 +303,19 @@ class ResultChain(TransactionalChain):
             return
         self._begin()
         for topic, key, value in self._blocks.take_observations() if observe else ():
-            self._transactions.producer.send(topic, self._plan.output.partition, value, key=key)
+            self._transactions.producer.send(topic, self._observation_partition(topic), value, key=key)
         self._add_failures_between()
         reached = replace(reached, failed=failed_queries.to_commit(reached.offset))
         self._commit_pacing.begin()
         self._commit_at(reached.to_committed(self.input.state))
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
+
+    def _observation_partition(self, topic: str) -> int:
+        """The partition for observations in a topic, which may have fewer than that of the results."""
+        if topic not in self._observation_partitions:
+            self._observation_partitions[topic] = self._log.partitions(topic) or 1
+        return self._plan.output.partition % self._observation_partitions[topic]
 
     def _committed(self, began_ms: float, ended_ms: float) -> None:
         self._blamed.clear()

@@ -79,6 +79,7 @@ class Bench:
         background: Background = at_once,
         commits: Background = at_once,
         operator: Callable[[Note], ResultOperator] = lambda note: FakeOperator(),
+        output: TopicPartition = OUTPUT,
     ) -> tuple[ResultChain, MemoryLog]:
         log = MemoryLog(self.broker)
         consumer = log.consumer("matcher", committed_only=True)
@@ -86,7 +87,7 @@ class Bench:
         consumer.pause([WHERE])
         plan = ChainPlan(
             WHERE,
-            OUTPUT,
+            output,
             LETTERS,
             "matcher.0",
             "matcher",

@@ -17,7 +17,7 @@ from saffron.engine.operators.containment import ADVANCING, OBSERVING, RESTORING
 from saffron.engine.operators.operator import History, State
 from saffron.errors import AbortableError, FencedError, LogError, TooLargeError
 from saffron.runtime.hops.input_state import LOST, Incident, InputState
-from saffron.runtime.log import Committed
+from saffron.runtime.log import Committed, TopicPartition
 from saffron.runtime.results import chain_plan
 from saffron.runtime.results.chain_plan import CommitPacing, CommittedPlace, Place
 from saffron.runtime.results.last_step import LastStep
@@ -404,3 +404,14 @@ def test_a_failure_in_blocks_that_are_taken_again_is_told_unless_the_log_has_end
     bench.drive(chain, 400)
     assert bench.results() == bench.expected()
     assert [one.name for one in bench.place.failed] == (["q"] if op is None and not failure.logged else [])
+
+
+def test_topics_of_observations_may_have_fewer_partitions_than_that_of_results(bench: Bench) -> None:
+    bench.broker.add_partitions("results", 3)
+    for _ in range(5):
+        bench.block(1, 1)
+    chain, _ = bench.chain(output=TopicPartition("results", 2))
+    bench.drive(chain, 200)
+    assert bench.results(TopicPartition("results", 2)) == bench.expected()
+    assert bench.broker.epochs["matcher.0"].number == 1, "it has taken over once"
+    assert bench.place.is_between(6)
