@@ -22,6 +22,7 @@ from saffron.runtime.log import Committed, Log, TopicPartition
 from saffron.runtime.process.background import Background, at_once
 from saffron.runtime.results.failed_queries import FailedQuery, failed_queries_of, failed_queries_record
 from saffron.runtime.results.published import PublishedTopics
+from saffron.runtime.results.query_counts import Counts, counts_of, counts_text, results_of_others
 from saffron.runtime.telemetry.metric_kinds import Counter
 from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
 
@@ -112,7 +113,7 @@ class Place:
     offset: int
     index: int
     observed_until: int
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
     failed: tuple[FailedQuery, ...] = ()
     claim: int = -1
 
@@ -135,7 +136,7 @@ class Place:
         if self.claim >= 0:
             body["claim"] = self.claim
         if self.counts:
-            body["counts"] = dict(self.counts)
+            body["counts"] = counts_text(self.counts)
         if self.failed:
             body["failed"] = failed_queries_record(self.failed)
         return Committed(self.offset, orjson.dumps(body).decode())
@@ -153,11 +154,11 @@ class Place:
         try:
             body = orjson.loads(committed.metadata)
             index, observed_until = int(body["index"]), int(body["said"])
-            counts, failed = body.get("counts", {}), failed_queries_of(body.get("failed", ()))
+            counts, failed = counts_of(body.get("counts", "")), failed_queries_of(body.get("failed", ()))
             claim = int(body.get("claim", -1))
             place = cls(committed.offset, index, observed_until, counts, failed, claim)
             return CommittedPlace(place, InputState.from_record(body))
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        except (orjson.JSONDecodeError, LookupError, TypeError, ValueError):
             return None
 
 
@@ -248,7 +249,7 @@ def next_index(place: Place, results: Results) -> int:
 
     Results of queries gone since do not count.
     """
-    return place.index - sum(count for name, count in place.counts.items() if name not in results.names)
+    return place.index - results_of_others(place.counts, results.names)
 
 
 def blocks_until(log: Log, plan: ChainPlan, until: int) -> Iterator[Block]:

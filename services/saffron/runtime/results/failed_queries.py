@@ -13,16 +13,14 @@ ends its query.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import orjson
 
 from saffron.engine.events.block import Block, Control
 from saffron.engine.operators.containment import Failure
 from saffron.engine.operators.operator import ResultOperator
-from saffron.engine.operators.results import Results
 from saffron.errors import SaffronError
 
 _LOG = logging.getLogger(__name__)
@@ -165,12 +163,6 @@ def failed_queries_of(record: Iterable[Sequence[object]]) -> tuple[FailedQuery, 
         FailedQuery(str(name), int(str(version)), int(str(offset)), _number(index), _number(ended_at))
         for name, version, offset, index, ended_at in record
     )
-
-
-def counts_by_query(results: Results, index: int) -> Mapping[str, int]:
-    """Number of results by query, among the first `index` results."""
-    counts = np.bincount(results.query[:index], minlength=len(results.names)).tolist()
-    return {name: count for name, count in zip(results.names, counts, strict=True) if count}
 
 
 def _ended(control: Control) -> tuple[str, int] | None:

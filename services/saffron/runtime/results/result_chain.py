@@ -20,7 +20,8 @@ from saffron.runtime.hops.transactional_chain import Holding, TransactionalChain
 from saffron.runtime.log import Consumer, Log, Record
 from saffron.runtime.results.block_applier import BlockApplier
 from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, Limits, PendingResults, Place, next_index
-from saffron.runtime.results.failed_queries import counts_by_query, failed_queries_text
+from saffron.runtime.results.failed_queries import failed_queries_text
+from saffron.runtime.results.query_counts import counts_by_query
 from saffron.runtime.results.rest import Rest
 from saffron.runtime.results.result_writer import ResultWriter
 from saffron.runtime.results.snapshot_writing import SnapshotWriting
@@ -53,6 +54,7 @@ class ResultChain(TransactionalChain):
         self._clock = clock
         self._blamed: set[str] = set()
         self._other_from: int | None = None
+        self._misfit = -1
         self._observation_partitions: dict[str, int] = {}
         self._pending: PendingResults | None = None
         self._place = Place(0, 0, 0)
@@ -298,6 +300,7 @@ class ResultChain(TransactionalChain):
             counts = counts_by_query(self._pending.results, index)
             reached = Place(offset, index, observed_until, counts, failed_queries.to_commit(offset), claim)
             if not reached.fits(self.input.state):
+                self._report_misfit(len(counts))
                 return  # the transaction goes on to the end of the block
         if reached == self._place and not self._transactions.is_open:
             return
@@ -310,6 +313,17 @@ class ResultChain(TransactionalChain):
         self._commit_at(reached.to_committed(self.input.state))
         self._place, self._committed_at = reached, now_ms
         self._observed_at = now_ms if observe else self._observed_at
+
+    def _report_misfit(self, queries: int) -> None:
+        """Logs, once for each block, that its results must go into one transaction."""
+        assert self._pending is not None
+        if self._misfit != self._pending.offset:
+            self._misfit = self._pending.offset
+            _LOG.warning(
+                "%s: the block at offset %d has results of %d queries, too many for a position within it: they go into "
+                "one transaction, which must end within SAFFRON_TRANSACTION_MS. Raise it if no results come",
+                self._plan.where, self._misfit, queries,
+            )  # fmt: skip
 
     def _observation_partition(self, topic: str) -> int:
         """The partition for observations in a topic, which may have fewer than that of the results."""

@@ -14,6 +14,7 @@ from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed
 from saffron.runtime.results.chain_plan import Place
 from saffron.runtime.results.failed_queries import FailedQueries, FailedQuery, failed_queries_in, failed_queries_text
+from saffron.runtime.results.query_counts import counts_of
 from tests.unit.runtime.fakes import columns
 
 
@@ -76,7 +77,7 @@ def test_what_the_log_says_needs_no_mark() -> None:
 
 
 def test_marks_and_counts_go_with_the_committed_place() -> None:
-    place = Place(7, 5, 6, {"a": 3, "b": 2}, (FailedQuery("q", 2, 7, 3), FailedQuery("r", 1, 6, ended_at=7)))
+    place = Place(7, 5, 6, counts_of({"a": 3, "b": 2}), (FailedQuery("q", 2, 7, 3), FailedQuery("r", 1, 6, ended_at=7)))
     kept = Place.from_committed(place.to_committed(InputState("topic")))
     assert kept is not None
     assert kept.place == place
@@ -97,7 +98,7 @@ def test_results_of_a_query_that_is_gone_do_not_count() -> None:
         names = ("a", "c")
         query = np.array([0, 1, 0], np.int32)
 
-    place = Place(7, 5, 6, {"a": 1, "b": 3, "c": 1})
+    place = Place(7, 5, 6, counts_of({"a": 1, "b": 3, "c": 1}))
     assert next_index(place, Results()) == 2  # type: ignore[arg-type]
 
 
