@@ -94,6 +94,7 @@ class Inner:
 
 def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
     beside = SomeTime(world.random)
+    limits = replace(LIMITS, turn_ms=20 if world.seed % 3 == 0 else LIMITS.turn_ms)
 
     def plan(where: TopicPartition) -> ChainPlan:
         return ChainPlan(
@@ -116,7 +117,7 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
         log,
         "matcher",
         topics=lambda: ["admitted"],
-        chain=lambda consumer, where, clock: ResultChain(log, consumer, plan(where), LIMITS, clock),
+        chain=lambda consumer, where, clock: ResultChain(log, consumer, plan(where), limits, clock),
         poll_records=8,
     )
 

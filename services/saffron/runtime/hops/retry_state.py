@@ -56,9 +56,10 @@ class RetryState:
             return moved
         except (StreamError, GapError) as error:
             self._stand(error, now_ms)
-        except FencedError:
+        except FencedError as error:
             # Another producer has this id: the partition's new owner, or the coordinator after a time-out. Wait for
             # the group to say which.
+            _LOG.info("%s/%d: %s; taking over again if it is still ours", self.where.topic, self.where.partition, error)
             self._drop_until(now_ms + self.retry_ms)
         except LogError as error:
             if isinstance(error, DeniedError | UnwritableError) and not self.blame(error):

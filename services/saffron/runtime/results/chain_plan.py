@@ -44,7 +44,9 @@ class Limits:
     `commit_ms`: between transactions with results. `snapshot_ms`: between snapshots. `retry_ms`: wait after being
     fenced. `result_bytes`: the largest result written; a dead letter replaces a larger one. `position_ms`: between
     transactions that only move the position. `observe_ms`: between messages of observations. `results`, `bytes`: the
-    most in one transaction. `queue`: blocks held before the input is paused.
+    most in one transaction. `queue`: blocks held before the input is paused. `turn_ms`: time between two steps from
+    which on a transaction ends in the step that begins it: another chain's block may take longer than a transaction
+    may be open.
     """
 
     commit_ms: int
@@ -56,6 +58,7 @@ class Limits:
     results: int = 20_000
     bytes: int = 64 << 20
     queue: int = 64
+    turn_ms: int = 2_500
 
 
 class Observer(Protocol):
@@ -197,6 +200,28 @@ class CommitPacing:
     def remaining_ms(self, now_ms: int) -> int:
         """Time in ms until the next commit may begin; 0 or less: now."""
         return round((1 if self._idled else _BUSY) * self._took - (now_ms - self._ended))
+
+
+_SLOW_TURNS_MS = 60_000
+
+
+@dataclass
+class Turns:
+    """The times of a chain's steps. A turn as long as `limit_ms` makes turns slow for a minute."""
+
+    limit_ms: int
+    _last: int | None = None
+    _slow_until: int = 0
+
+    def begin(self, now_ms: int) -> None:
+        """Records the beginning of a step."""
+        if self._last is not None and now_ms - self._last >= self.limit_ms:
+            self._slow_until = now_ms + _SLOW_TURNS_MS
+        self._last = now_ms
+
+    def are_slow(self, now_ms: int) -> bool:
+        """True if the next step may come too late for a transaction that is left open."""
+        return now_ms < self._slow_until
 
 
 @dataclass(frozen=True)

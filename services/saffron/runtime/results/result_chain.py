@@ -19,7 +19,7 @@ from saffron.runtime.hops.input_state import LOST, TRUNCATED, InputTracker
 from saffron.runtime.hops.transactional_chain import Holding, TransactionalChain
 from saffron.runtime.log import Consumer, Log, Record
 from saffron.runtime.results.block_applier import BlockApplier
-from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, Limits, PendingResults, Place, next_index
+from saffron.runtime.results.chain_plan import ChainPlan, CommitPacing, Limits, PendingResults, Place, Turns, next_index
 from saffron.runtime.results.failed_queries import failed_queries_text
 from saffron.runtime.results.query_counts import counts_by_query
 from saffron.runtime.results.rest import Rest
@@ -60,6 +60,7 @@ class ResultChain(TransactionalChain):
         self._place = Place(0, 0, 0)
         self._committed_at = self._observed_at = 0
         self._commit_pacing = CommitPacing()
+        self._turns = Turns(limits.turn_ms)
         self.tally = Tally(plan.report, plan.results)
         self._blocks = BlockApplier(log, plan, self.tally)
         self._rest = Rest(consumer, plan.where, lambda: plan.has_queries() or self._blocks.has_queries)
@@ -121,6 +122,10 @@ class ResultChain(TransactionalChain):
         if self.operator is None or self.catching_up or self._place.is_between(self.position):
             return self._limits.position_ms
         return self._limits.position_ms - waited
+
+    def step(self, now_ms: int) -> bool:
+        self._turns.begin(now_ms)
+        return super().step(now_ms)
 
     # ------------------------------------------------------------ take-over and release
 
@@ -271,7 +276,7 @@ class ResultChain(TransactionalChain):
         if pending.done:
             self._pending = None
             self.tally.block_finished(pending.applied_ms)
-        if self._writer.is_full:
+        if self._writer.is_full or self._turns.are_slow(now_ms):
             self._commit(now_ms, observe=False)
 
     # ------------------------------------------------------------ transactions

@@ -121,6 +121,7 @@ class ResultService:
             snapshot_ms=settings.snapshot_ms,
             retry_ms=settings.session_ms // 2,
             result_bytes=settings.result_bytes,
+            turn_ms=settings.transaction_ms // 4,
         )
         self.shell: LastHop[ResultChain] = LastHop(
             log,
