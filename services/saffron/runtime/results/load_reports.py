@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter_ns
+from typing import Any
 
 import orjson
 
@@ -15,6 +16,8 @@ from saffron.runtime.telemetry.growth import increases
 from saffron.runtime.telemetry.load import ReportedCounters, WorkDone, load_of
 
 _IDLE_MS = 1_000
+_MOST_BYTES = 500_000
+"""Bytes of one report; the topic takes about twice as many. Traced matches of many queries may be more."""
 
 
 class LoadReports:
@@ -57,7 +60,20 @@ class LoadReports:
                 **load_of(numbers, done),
             }
             key = f"{self._service}/{stream}/{where.partition}".encode()
-            self._producer.send(self._topic, 0, orjson.dumps(body), key=key)
+            self._producer.send(self._topic, 0, load_message(body), key=key)
+
+
+def load_message(body: Mapping[str, Any]) -> bytes:
+    """The message of a report. One that is too large has fewer traced matches of each query: the newest ones."""
+    message = orjson.dumps(body)
+    while len(message) > _MOST_BYTES and any(one["matches"] for one in body.get("traced", {}).values()):
+        fewer = {
+            query: {**one, "matches": one["matches"][(len(one["matches"]) + 1) // 2 :]}
+            for query, one in body["traced"].items()
+        }
+        body = {**body, "traced": fewer}
+        message = orjson.dumps(body)
+    return message
 
 
 def _work_done(

@@ -12,6 +12,7 @@ from pathlib import Path
 from saffron.engine.kernels import jit
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
+from saffron.errors import UnwritableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.last_hop import LastHop
@@ -93,7 +94,9 @@ class ResultService:
         report = reporter(metrics)
         self._streams = Streams(log, self._topics, self._topics.admitted_of, report)
         self._producer = log.producer(client_id=f"{kind.service}-side")
-        self._inputs = InputReport(kind.service, metrics, health, self._producer, self._topics)
+        self._advice = log.producer(client_id=f"{kind.service}-advice")
+        self._refusal = ""
+        self._inputs = InputReport(kind.service, metrics, health, self._advice, self._topics)
         self._readiness = Readiness(
             log,
             self._topics,
@@ -111,7 +114,7 @@ class ResultService:
         self._published = PublishedTopics(log, topic_files()[kind.output].spec("", self._outputs), RowFormats(settings))
         self._letters = log.partitions(self._topics.dead_letters) or 1
         self._poll_control, self._load, self._digest = Every(_CONTROL_MS), Every(_load_ms(settings)), Every(INTERVAL_MS)
-        self._load_reports = LoadReports(kind.service, self._producer, self._topics.load)
+        self._load_reports = LoadReports(kind.service, self._advice, self._topics.load)
         self._threads = ExitStack()
         self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
         self._searches = one_at_a_time(self._threads, background)
@@ -145,10 +148,15 @@ class ResultService:
                 {(self._streams.name_of(w.topic), w.partition): c for w, c in self.shell.chains.items()}
             )
         moved |= self.shell.step(now_ms, 0.0 if moved else wait)
-        if self._load.due(now_ms):
-            self._load_reports.report(self.shell, self._streams.name_of, now_ms)
-        if interval := self._digest.due(now_ms):
-            self._report_metrics(now_ms, interval)
+        try:
+            if self._load.due(now_ms):
+                self._load_reports.report(self.shell, self._streams.name_of, now_ms)
+            if interval := self._digest.due(now_ms):
+                self._report_metrics(now_ms, interval)
+        except UnwritableError as error:  # load reports and digests may be lost: no answer depends on them
+            if self._refusal != str(error):
+                _LOG.error("load reports or digests are not taken, and are left out: %s", error)
+            self._refusal = str(error)
         return moved
 
     def close(self, now_ms: int) -> None:
@@ -158,6 +166,7 @@ class ResultService:
         self._streams.close()
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
+        self._advice.close()
 
     # ------------------------------------------------------------ wiring
 
@@ -232,7 +241,7 @@ class ResultService:
     def _report_metrics(self, now_ms: int, interval: int) -> None:
         streams = {where: self._streams.name_of(where.topic) for where in self.shell.chains}
         for digest in self._result_metrics.report(streams, now_ms, interval):
-            send(self._producer, self._topics, digest)
+            send(self._advice, self._topics, digest)
         failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}
         self._metrics.replace(QUERY_FAILED, dict.fromkeys(failed | self._readiness.failed, 1.0))
         self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)

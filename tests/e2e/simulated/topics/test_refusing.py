@@ -76,6 +76,19 @@ def test_a_topic_that_refuses_what_is_written_stops_its_stream_alone_until_it_is
     assert not any("ended" in one for one in living.world.history)
 
 
+def test_load_reports_that_their_topic_refuses_end_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "before")
+    living.settle(300)
+    living.broker.unwritable.add(TOPICS.load)
+    for key in ("x", "y"):
+        living.send("AB", key)
+        living.settle(700)
+    assert living.pairs() == ["before", "x", "y"]
+    assert not any("ended" in one for one in living.world.history)
+    assert sum("are not taken" in record.getMessage() for record in caplog.records) >= 1
+
+
 @pytest.mark.parametrize("how", ["there", "dead"])
 @pytest.mark.parametrize("topic", [f"t.{OTHER}", f"t.{OTHER}.windows", f"t.{OTHER}.admitted"])
 def test_a_topic_that_may_not_be_read_holds_up_its_stream_alone(tmp_path: Path, topic: str, how: str) -> None:
