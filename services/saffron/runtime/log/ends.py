@@ -9,6 +9,8 @@ from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 
 _POLL_SECONDS = 0.05
 _FIRST_LOOK, _MOST = 64, 8_192
+_MOST_BYTES = 32 << 20
+"""Bytes of one piece, as far as the piece before it tells: a result may have megabytes."""
 _SILENT_POLLS = 200
 _OPEN_POLLS = 40
 
@@ -59,8 +61,10 @@ def newest_first(log: Log, group: str, place: TopicPartition) -> Generator[Recor
         size = _FIRST_LOOK
         while stop > low:
             start = max(low, stop - size)
-            yield from reversed(_piece(committed, place, start, stop))
-            stop, size = start, min(2 * size, _MOST)
+            records = _piece(committed, place, start, stop)
+            weight = sum(len(record.value or b"") for record in records)
+            yield from reversed(records)
+            stop, size = start, max(1, min(2 * size, _MOST, size * _MOST_BYTES // max(1, weight)))
     finally:
         everything.close()
         committed.close()

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from saffron.errors import UnavailableError
-from saffron.runtime.log import Record, TopicPartition, TopicSpec
+from saffron.runtime.log import Record, TopicPartition, TopicSpec, ends
 from saffron.runtime.log.ends import first_record, newest_first
 from saffron.runtime.results import progress
 from saffron.runtime.results.progress import last_written
@@ -83,5 +83,26 @@ def test_little_that_is_older_than_the_first_block_is_looked_at(
 
     with closing(newest_first(log, "g", PLACE)) as records:
         since = [record.timestamp for record in records][4]
-    assert last_written(log, "g", ["results"], is_own, since) is None
+    assert last_written(log, "g", ["results"], is_own, "id", since) is None
     assert looked == [b"%d" % number for number in range(299, 292, -1)]
+
+
+def test_pieces_of_large_records_are_small(log: MemoryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are held in memory, and results may be large."""
+    monkeypatch.setattr(ends, "_MOST_BYTES", 30_000)
+    producer = log.producer()
+    for number in range(300):
+        producer.send("results", 0, b"%d" % number * (500 if number < 200 else 1))
+    pieces: list[int] = []
+    read = ends._piece
+
+    def piece(consumer: MemoryConsumer, place: TopicPartition, start: int, stop: int) -> list[Record]:
+        records = read(consumer, place, start, stop)
+        pieces.append(sum(len(record.value or b"") for record in records))
+        return records
+
+    monkeypatch.setattr(ends, "_piece", piece)
+    with closing(newest_first(log, "g", PLACE)) as records:
+        assert [record.offset for record in records] == list(range(299, -1, -1))
+    large = next(index for index, size in enumerate(pieces) if size > 10_000)
+    assert max(pieces[large + 1 :]) <= 36_000, "about: records differ"
