@@ -160,7 +160,11 @@ class TransactionalChain(ABC):
         self._committed(began_ms, ended_ms)
 
     def _begin_anew(self, now_ms: int) -> bool:
-        """Takes the partition over, and seeks the input to its position."""
+        """Takes the partition over, and seeks the input to its position.
+
+        While a search is under way there is no producer: each would be made, connected and initialised for nothing.
+        """
+        self._search.check()
         self._transactions.take_over()
         self.input = self._take_over(now_ms)
         self._consumer.seek(self._holding.where, self.position)
@@ -174,6 +178,7 @@ class TransactionalChain(ABC):
 
     def _reset(self) -> None:
         """Drops all state and pauses the input, before another take-over."""
-        self._holding.report(TRANSACTION_ABORTS, 1)
+        if self._transactions.has_begun:
+            self._holding.report(TRANSACTION_ABORTS, 1)
         self.drop()
         self._flow.pause(True)

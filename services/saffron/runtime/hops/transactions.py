@@ -55,6 +55,11 @@ class Transactions:
         return self._producer is not None
 
     @property
+    def has_begun(self) -> bool:
+        """True if a transaction is open, or the outcome of the last one is not known."""
+        return self.is_open or self._future is not None or self.when_written.waits
+
+    @property
     def is_committed(self) -> bool:
         """True if no transaction is open, and the last one is known to be committed."""
         return self._future is None and not self.is_open

@@ -20,6 +20,12 @@ class Search(Generic[T]):
     def __init__(self, executor: Background) -> None:
         self._executor = executor
         self._future: Future[T] | None = None
+        self._wanted = ""
+
+    def check(self) -> None:
+        """SearchError: a search is under way."""
+        if self._future is not None and not self._future.done():
+            raise SearchError(f"{self._wanted} is looked for")
 
     def outcome(self, work: Callable[[], T], wanted: str) -> T:
         """The outcome of `work`, which begins at the first call. SearchError: it is not known yet.
@@ -29,7 +35,8 @@ class Search(Generic[T]):
         patience = 0.0
         if self._future is None:
             self._future, patience = self._executor(work), _PATIENCE
+        self._wanted = wanted
         if not wait([self._future], patience).done:
-            raise SearchError(f"{wanted} is looked for")
+            self.check()
         future, self._future = self._future, None
         return future.result()

@@ -38,3 +38,23 @@ def test_a_long_one_begins_once_and_is_asked_for_again(monkeypatch: pytest.Monke
     begun[1].set_exception(LogError("away"))
     with pytest.raises(LogError, match="away"):
         one.outcome(lambda: 8, "the last one")
+
+
+def test_a_search_that_is_under_way_is_known_before_anything_is_made_for_its_outcome(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "_PATIENCE", 0.0)
+    future: Future[Any] = Future()
+
+    def later(work: Callable[[], Any]) -> Future[Any]:
+        del work
+        return future
+
+    one = Search[int](later)
+    one.check()
+    for ask in (lambda: one.outcome(lambda: 7, "the last one"), one.check):
+        with pytest.raises(SearchError, match=r"^the last one is looked for$"):
+            ask()
+    future.set_result(7)
+    one.check()
+    assert one.outcome(lambda: 8, "the last one") == 7

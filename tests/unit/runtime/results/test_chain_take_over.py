@@ -15,6 +15,7 @@ from saffron.engine.operators.containment import Note
 from saffron.engine.operators.operator import History
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.results.progress import WrittenPlace
+from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
 from tests.memory.memory_log import Killed, MemoryLog
 from tests.unit.runtime.fakes import FakeOperator, FakeResults
 from tests.unit.runtime.results.chain_bench import LIMITS, OUTPUT, WHERE, Bench
@@ -226,3 +227,12 @@ def test_a_chain_at_work_notices_that_its_input_lost_its_end(bench: Bench) -> No
     bench.drive(chain, 300)
     assert bench.results() == before + bench.expected()[kept:]
     assert [(one.kind, one.before, one.after) for one in chain.input.state.incidents] == [("truncated", 7, 4)]
+
+
+def test_a_chain_that_stands_has_aborted_nothing(bench: Bench) -> None:
+    bench.block(1, 1)
+    bench.broker.delete("results")
+    chain, _ = bench.chain()
+    bench.drive(chain, 5_000)
+    assert chain.trouble is not None
+    assert bench.metrics.value(TRANSACTION_ABORTS) == 0
