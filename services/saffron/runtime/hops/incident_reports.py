@@ -66,6 +66,7 @@ def _lost(topic: str, noticed: Noticed) -> IncidentReport:
 
 
 def _truncated(topic: str, noticed: Noticed) -> IncidentReport:
+    """The report of a partition that lost its end."""
     partition, one = noticed[0]
     first, stop = one["after"], one["before"]
     gone = f"{counted(stop - first, 'record')} (offsets {first} to {stop - 1})"
