@@ -21,15 +21,16 @@ class Later(Future[T]):
 
     def done(self) -> bool:
         if not super().done() and self._draw.random() < self._chance:
-            self._do()
+            self.do()
         return super().done()
 
     def result(self, timeout: float | None = None) -> T:
-        if not super().done():
-            self._do()
+        if not super().done() and timeout != 0.0:
+            self.do()
         return super().result(timeout)
 
-    def _do(self) -> None:
+    def do(self) -> None:
+        """Does the work now."""
         try:
             self.set_result(self._work())
         except Exception as error:  # as an executor's thread would; a process that is killed inside is not caught

@@ -29,8 +29,8 @@ from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
 class Holding:
     """The partition that a chain holds, and how.
 
-    `retry_ms`: wait after being fenced. `commit_executor`: runs commits. `report`: adds to counters. `search_executor`:
-    runs searches for last records, one at a time.
+    `retry_ms`: wait after being fenced. `commit_executor`: runs commits, and starts producers. `report`: adds to
+    counters. `search_executor`: runs searches for last records, one at a time.
     """
 
     where: TopicPartition
@@ -121,10 +121,10 @@ class TransactionalChain(ABC):
         self.drop()
 
     def drop(self) -> None:
-        """Drops all state. An open transaction is aborted when the successor's producer starts."""
-        self._transactions.close()
-        self._queue.clear()
-        self._forget()
+        """Drops all state: the chain ends. An open transaction is aborted when the successor's producer starts."""
+        self._drop()
+        self._transactions.give_up()
+        self._search.give_up()
 
     # ------------------------------------------------------------ what differs
 
@@ -180,5 +180,10 @@ class TransactionalChain(ABC):
         """Drops all state and pauses the input, before another take-over."""
         if self._transactions.has_begun:
             self._holding.report(TRANSACTION_ABORTS, 1)
-        self.drop()
+        self._drop()
         self._flow.pause(True)
+
+    def _drop(self) -> None:
+        self._transactions.close()
+        self._queue.clear()
+        self._forget()

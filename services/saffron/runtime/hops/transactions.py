@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from saffron.runtime.hops.when_written import Report, WhenWritten
 from saffron.runtime.log import Committed, Consumer, Log, Producer, TopicPartition
 from saffron.runtime.process.background import Background
+from saffron.runtime.process.search import Search
 
 
 class Transactions:
     """The producer of a chain's results, which go out in one transaction with the position in its input `where`.
 
-    `executor`: runs commits. `clock`: ms since 1970, for measuring. `committed`: called with start and end time (ms) of
-    each commit. `when_written`: counts of what is in a transaction, which `report` gets once it is committed. After a
-    LogError the outcome is unknown: `close`, then `take_over` again, which finds it out.
+    `executor`: runs commits, and starts producers. `clock`: ms since 1970, for measuring. `committed`: called with the
+    start and end time (ms) of each commit. `when_written`: counts of what is in a transaction, which `report` gets once
+    it is committed. After a LogError the outcome is unknown: `close`, then `take_over` again, which finds it out.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Transactions:
         self._executor = executor
         self._clock = clock
         self._committed = committed
+        self._start: Search[Producer] = Search(executor)
         self._producer: Producer | None = None
         self._future: Future[tuple[float, float]] | None = None
         self._waited_ms = 0.0
@@ -72,9 +75,11 @@ class Transactions:
     def take_over(self) -> None:
         """Starts a producer, which ends and fences the predecessor's transaction.
 
-        What the committed position then is says whether the chain's last transaction was committed.
+        What the committed position then is says whether the chain's last transaction was committed. SearchError: the
+        broker has not answered yet, and other chains must not wait for it; call again.
         """
-        self._producer = self._log.producer(self._id, client_id=self._id)
+        make = partial(self._log.producer, self._id, client_id=self._id)
+        self._producer = self._start.outcome(make, "the coordinator of its transactions")
         if self.when_written.waits:
             position = self._consumer.committed(self._where)
             if self.when_written.settle(lambda mark: mark == position):
@@ -124,3 +129,7 @@ class Transactions:
         if self._producer is not None:
             self._producer.close()
         self._producer, self._future, self.is_open = None, None, False
+
+    def give_up(self) -> None:
+        """Drops a producer that is still being made: the partition is another member's."""
+        self._start.give_up(lambda producer: producer.close())

@@ -1,9 +1,12 @@
-"""Searches beside the loop, since they may read a topic whole: a chain without a position looks for its last record."""
+"""Searches beside the loop, as they may take long: a chain without a position reads a topic whole for its last record,
+and the coordinator of transactions may not answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from saffron.errors import SearchError
@@ -32,11 +35,23 @@ class Search(Generic[T]):
 
         `wanted`: a noun for what is looked for, for the message.
         """
-        patience = 0.0
-        if self._future is None:
-            self._future, patience = self._executor(work), _PATIENCE
         self._wanted = wanted
-        if not wait([self._future], patience).done:
-            self.check()
+        if self._future is None:
+            self._future = self._executor(work)
+            with suppress(Exception):  # its own error is raised below
+                self._future.result(_PATIENCE)
+        self.check()
         future, self._future = self._future, None
         return future.result()
+
+    def give_up(self, undo: Callable[[T], None] = lambda found: None) -> None:
+        """Ends the wait for a search under way; `undo` takes what it still finds, on its thread."""
+
+        def end(done: Future[T]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                undo(done.result())
+
+        if self._future is not None:
+            self._future.add_done_callback(end)
+            self._future.cancel()
+        self._future = None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,11 +17,13 @@ from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.containment import Note
 from saffron.engine.operators.operator import History
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
+from saffron.runtime.process import search
 from saffron.runtime.results.progress import WrittenPlace
 from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
-from tests.memory.memory_log import Killed, MemoryLog
+from tests.memory.memory_log import Killed, MemoryLog, MemoryProducer
 from tests.unit.runtime.fakes import FakeOperator, FakeResults
 from tests.unit.runtime.results.chain_bench import LIMITS, OUTPUT, WHERE, Bench
+from tests.unit.runtime.some_time import Later
 
 LOSSES = {
     "deleted": None,
@@ -236,3 +241,38 @@ def test_a_chain_that_stands_has_aborted_nothing(bench: Bench) -> None:
     bench.drive(chain, 5_000)
     assert chain.trouble is not None
     assert bench.metrics.value(TRANSACTION_ABORTS) == 0
+
+
+def test_a_coordinator_that_does_not_answer_holds_up_its_chain_alone(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The producer is made beside the loop. One that comes when the partition is another member's is closed."""
+    monkeypatch.setattr(search, "_PATIENCE", 0.0)
+    closed: list[MemoryProducer] = []
+
+    def close(producer: MemoryProducer) -> None:
+        closed.append(producer)
+
+    monkeypatch.setattr(MemoryProducer, "close", close)
+    asked: list[Later[Any]] = []
+
+    def later(work: Callable[[], Any]) -> Future[Any]:
+        asked.append(Later(work, random.Random(0), chance=0.0))
+        return asked[-1]
+
+    bench.block(2)
+    chain, _ = bench.chain(commits=later)
+    bench.drive(chain, bench.now + 2_000)
+    assert chain.trouble == "the coordinator of its transactions is looked for"
+    assert len(asked) == 1, "it is asked once, however often the chain looks"
+    asked[0].do()
+    bench.drive(chain, bench.now + 300)
+    assert chain.trouble is None
+    assert not closed
+    assert chain.position == 2
+    other, _ = bench.chain(commits=later)
+    other.step(bench.now)
+    asked[-1].set_running_or_notify_cancel()
+    other.drop()
+    asked[-1].do()
+    assert closed == [asked[-1].result()]
