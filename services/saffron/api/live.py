@@ -57,6 +57,7 @@ class Live:
         self._on_dead_letter = on_dead_letter
         self._letters: deque[DeadLetter] = deque(maxlen=LETTERS_KEPT)
         self._lost = 0
+        self._untold: list[Callable[[], None]] = []
         self._found: Counter[str] = Counter()
         self._failed = dict(live.failed)
         self._thread: ThreadPoolExecutor | None = None
@@ -97,9 +98,7 @@ class Live:
     def flush(self) -> list[Result]:
         """End the stream: return what its end completes. No event can be fed after it."""
         live = self._open()
-        found = self._results(live, live.finish)
-        self.close()
-        return found
+        return self._results(live, live.finish, self.close)
 
     async def afeed(self, events: Any, topic: str | None = None) -> list[Result]:
         """`feed`, while the event loop goes on: `for match in await live.afeed(event)`."""
@@ -186,11 +185,13 @@ class Live:
             raise InputError("this was closed (or flushed): saffron.open begins anew")
         return self._live
 
-    def _results(self, live: LiveReplay, merged: Callable[[], Iterator[Merged]]) -> list[Result]:
+    def _results(
+        self, live: LiveReplay, merged: Callable[[], Iterator[Merged]], last: Callable[[], None] = lambda: None
+    ) -> list[Result]:
         """Run `merged`, count its results by query, and return them, with the chunks of a result put together.
 
-        Dead letters and failures are told at the end. An exception has the results before it as its `results`.
-        InputError: another thread is in a call.
+        Dead letters and failures are told at the end, and then `last` is called. An exception, also of a callback or of
+        a warning that is an error, has the results before it as its `results`. InputError: another thread is in a call.
         """
         lines: list[bytes] = []
         try:
@@ -199,26 +200,38 @@ class Live:
                     if len(one):
                         self._found.update(one.counts())
                         lines += chain.from_iterable(one.json())
+            self._tell(live)
+            last()
         except Exception as error:
             error.results = _read(lines)  # type: ignore[attr-defined]
             raise
-        self._tell(live)
         return _read(lines)
 
     def _tell(self, live: LiveReplay) -> None:
-        """Dead letters, and failed queries."""
+        """Tell of new dead letters and failed queries, and of those that an error has kept from being told before."""
+        self._note(live)
+        untold, self._untold = iter(self._untold), []
+        try:
+            for tell in untold:
+                tell()
+        finally:
+            self._untold = [*untold, *self._untold]
+
+    def _note(self, live: LiveReplay) -> None:
+        """Keep new dead letters and failures, which are to be told."""
         of_messages = [] if self._messages is None else self._messages.dead_letters()
         for letter in (*of_messages, *live.dead_letters()):
             self._letters.append(letter)
             self._lost += 1
             if self._on_dead_letter is not None:
-                self._on_dead_letter(letter)
+                self._untold.append(partial(self._on_dead_letter, letter))
             elif self._lost == 1:
                 place = f"{letter.place or f'event {letter.offset}'}: {letter.reason}: {letter.detail}"
-                self._warn(f"an event was bad or late: {place} (Live.dead_letters has the newest)", 5)
+                message = f"an event was bad or late: {place} (Live.dead_letters has the newest)"
+                self._untold.append(partial(self._warn, message, 5))
         for name, reason in live.failures().items():
             self._failed[name] = reason
-            self._warn(f"query {name} failed: {reason}", 5)
+            self._untold.append(partial(self._warn, f"query {name} failed: {reason}", 5))
 
     def _reports(self, live: LiveReplay) -> Iterator[str]:
         """Sentences on values that were not kept and on look-ups, reported at the end."""

@@ -135,6 +135,36 @@ class TestBadEvents:
             live.feed([order(5000), order(1)])
         assert [one.offset for one in letters] == [1]
 
+    def test_one_who_is_called_and_fails_loses_neither_results_nor_letters(self) -> None:
+        told: list[int] = []
+
+        def fails(letter: DeadLetter) -> None:
+            told.append(letter.offset)
+            if letter.offset == 1:
+                raise ValueError("of the user's own")
+
+        live = saffron.open(MATCHES, on_dead_letter=fails)
+        bad = {"type": "Fall", "ts": "soon"}
+        with pytest.raises(ValueError, match="of the user's own") as raised:
+            live.feed([EVENTS[0], bad, bad, EVENTS[3]])
+        assert len(raised.value.results) == live.counts["peaks"] == 1  # type: ignore[attr-defined]
+        assert (told, [one.offset for one in live.dead_letters]) == ([1], [1, 2])
+        live.feed(bad)
+        assert told == [1, 2, 4]
+
+    def test_warnings_that_are_errors_lose_no_results(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            live = saffron.open(MATCHES)
+            with pytest.raises(UserWarning, match="event 1: bad-ts") as raised:
+                live.feed([EVENTS[0], {"type": "Fall", "ts": "soon"}, EVENTS[3]])
+            assert len(raised.value.results) == 1  # type: ignore[attr-defined]
+            unseen = saffron.open(UNPAID)
+            unseen.feed(order(1000))
+            with pytest.raises(UserWarning, match="no event has had this yet") as raised:
+                unseen.flush()
+            assert len(raised.value.results) == unseen.counts["unpaid"] == 1  # type: ignore[attr-defined]
+
     def test_names_that_no_event_has_had_are_told_at_the_end(self) -> None:
         live = saffron.open(UNPAID)
         live.feed(order(1000))
