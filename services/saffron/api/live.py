@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from saffron.api.one_thread import OneThread
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Result, result_of
-from saffron.api.source import lines_of, source_of
+from saffron.api.source import message_batches, source_of
 from saffron.api.times import duration, moment
 from saffron.counted import counted
 from saffron.engine.operators.result_values import read_result
@@ -25,6 +25,7 @@ from saffron.errors import InputError
 from saffron.runtime.process.own_process import OwnProcess
 
 if TYPE_CHECKING:
+    from saffron.engine.events.raw import RawBatch
     from saffron.engine.windows.dead_letters import DeadLetter
     from saffron.runtime.replay.both import Merged
     from saffron.runtime.replay.fed_messages import FedMessages
@@ -78,12 +79,12 @@ class Live:
         """
         live = self._open()
         if self._messages is not None:
-            read = self._messages.read
-            return self._results(live, lambda: live.feed(read(topic, list(lines_of(events)))))
-        if topic is not None:
+            batches: Iterator[RawBatch] = map(self._messages.reader(topic), message_batches(events))
+        elif topic is not None:
             raise InputError("topics are of a definition: saffron.open(..., stream=FILE)")
-        source = source_of([events] if isinstance(events, Mapping) else events)
-        return self._results(live, lambda: chain.from_iterable(map(live.feed, source.batches(self._schema))))
+        else:
+            batches = source_of([events] if isinstance(events, Mapping) else events).batches(self._schema)
+        return self._results(live, lambda: chain.from_iterable(map(live.feed, batches)))
 
     def advance(self, ts: float | datetime) -> list[Result]:
         """Let event time pass without an event: none with a smaller `ts` will come. Return what that completes.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from saffron.engine.events.formats.tabular_rows import Rows, rows_of
-from saffron.engine.events.raw import RawBatch
+from saffron.engine.events.raw import RawBatch, batch_of_values
 from saffron.errors import InputError
 from saffron.schema.schema import Schema
 
@@ -86,29 +86,38 @@ def merged_source(
     return Source(f"stream {definition.name}", lambda _: merged().batches(), again=True, ahead=True, merged=merged)
 
 
-def lines_of(messages: Any) -> Iterator[bytes]:
-    """Messages as lines: a dict or bytes, several of them, or a file's path. InputError: they are none of these."""
+def message_batches(messages: Any) -> Iterator[RawBatch]:
+    """Messages as lines: a dict or bytes, several of them, or a file's path.
+
+    A dict that is no JSON is refused, as an event is. InputError: they are none of these; it is raised after the
+    batches of those before.
+    """
     if isinstance(messages, str | os.PathLike):
-        for batch in _files([os.fspath(messages)]).batches(None):
-            yield from (batch.value(row) for row in range(len(batch)))
-    elif isinstance(messages, bytes):
-        yield messages
-    elif isinstance(messages, Mapping):
-        yield _as_json(messages)
+        from saffron.engine.events.formats.files import read_events
+
+        yield from (chunk.batch for chunk in read_events([os.fspath(messages)], typed=False))
+    elif isinstance(messages, bytes | Mapping):
+        yield from message_batches([messages])
     elif isinstance(messages, Iterable):
-        for one in messages:
-            yield from lines_of(one)
+        for some in _parts(messages):
+            for form, run in groupby(some, _form):
+                yield from _of_one_form(form, list(run))
     else:
         raise InputError(f"messages are a {type(messages).__name__}; give a dict, bytes, several of them, or a path")
 
 
-def _as_json(message: Mapping[Any, Any]) -> bytes:
-    from saffron.engine.events.formats.as_json import NoJsonError, event_as_json
+def _form(message: Any) -> type:
+    """What a message is given as: a Mapping, bytes, or anything else (object)."""
+    return next((form for form in (Mapping, bytes) if isinstance(message, form)), object)
 
-    try:
-        return event_as_json(message)
-    except NoJsonError as error:
-        raise InputError(f"a message is no JSON: {error}") from error
+
+def _of_one_form(form: type, messages: list[Any]) -> Iterator[RawBatch]:
+    if form is bytes:
+        yield batch_of_values(messages)
+    elif form is Mapping:
+        yield rows_of(messages, 0).batch(np.arange(len(messages), dtype=np.int64))
+    else:
+        yield from chain.from_iterable(map(message_batches, messages))
 
 
 def _files(names: list[str]) -> Source:
@@ -164,9 +173,23 @@ def _has_mixed_column(frame: Any) -> bool:
 
 
 def _objects(events: Iterable[Any]) -> Iterator[Rows]:
-    source = iter(events)
-    while some := list(islice(source, BATCH_EVENTS)):
-        yield rows_of(some, 0)
+    return (rows_of(some, 0) for some in _parts(events))
+
+
+def _parts(given: Iterable[Any]) -> Iterator[list[Any]]:
+    """What an iterable gives, in lists of at most BATCH_EVENTS. Its error is raised after what it gave before."""
+    source, failure = iter(given), None
+    while failure is None:
+        some: list[Any] = []
+        try:
+            some.extend(islice(source, BATCH_EVENTS))  # keeps what came before an error
+        except Exception as error:
+            failure = error
+        if some:
+            yield some
+        elif failure is None:
+            return
+    raise failure
 
 
 def _numbered(batches: Iterable[Rows]) -> Iterator[RawBatch]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -133,6 +134,16 @@ class TestEventsFromAnywhere:
     def test_what_is_no_event_is_an_error_that_says_so(self, events: Any, said: str) -> None:
         with pytest.raises(InputError, match=said.replace("(", r"\(")):
             saffron.replay("PATTERN A a WITHIN 1 s", events).counts()
+
+    def test_what_an_iterable_gives_before_it_fails_counts(self, expected: list[str]) -> None:
+        def broken() -> Iterator[dict[str, Any]]:
+            yield from EVENTS
+            raise OSError("the connection is lost")
+
+        found: list[str] = []
+        with pytest.raises(OSError, match="the connection is lost"):
+            found.extend(one.id for one in saffron.replay(MATCHES, broken(), schema=SCHEMA))
+        assert found == expected
 
 
 class TestResults:

@@ -6,7 +6,8 @@ The order of feeding counts, as for events of one topic. Nothing is waited for b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from saffron.engine.events.decoding.losses import loss_notices
@@ -19,7 +20,7 @@ from saffron.runtime.log import TopicPartition
 from saffron.runtime.replay.merged_stream import letter_of, require_stream
 from saffron.runtime.replay.source_counts import SourceCounts
 from saffron.runtime.streams.merging import InnerEvent, SourceReader
-from saffron.runtime.streams.messages import Messages, batch_of, record_in
+from saffron.runtime.streams.messages import Messages, records_of
 from saffron.runtime.streams.stream_tables import apply_record
 from saffron.runtime.streams.unknown_names import no_source
 from saffron.runtime.streams.whole_tables import table_notices, whole_tables
@@ -50,21 +51,23 @@ class FedMessages:
         """See `MergedMessages`."""
         require_stream(self._name, stream)
 
-    def read(self, topic: str | None, lines: Sequence[bytes]) -> RawBatch:
-        """The events of a topic's messages; none for rows of tables. `lines`: as in files (`messages.record_in`).
+    def reader(self, topic: str | None) -> Callable[[RawBatch], RawBatch]:
+        """The reader of a topic's messages: from lines, as in files (`messages.records_of`), it makes events.
 
-        `topic`: None where the stream has one topic only. InputError: it is none of the stream's.
+        Rows of tables give none. `topic`: None where the stream has one topic only. InputError: it is none of the
+        stream's.
         """
-        topic = self._known(topic)
-        first = self._next[topic]
+        return partial(self._read, self._known(topic))
+
+    def _read(self, topic: str, lines: RawBatch) -> RawBatch:
+        lines = lines.numbered(self._next[topic])
         self._next[topic] += len(lines)
-        records = [record_in(line, TopicPartition(topic, 0), first + row) for row, line in enumerate(lines)]
+        records, batch = records_of(lines, TopicPartition(topic, 0))
         for table in self._tables_of(topic):
             for record in records:
                 apply_record(table, record)
         if topic not in self._readers:
             return batch_of_values([])
-        batch = batch_of(records)
         found = self._readers[topic].read(batch, Messages(records, batch))
         self._counts.add(topic, len(records), found)
         self._letters += [letter_of(one, records[one.row]) for one in found.unread]
