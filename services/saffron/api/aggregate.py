@@ -29,7 +29,7 @@ def aggregate(
 
     The accumulator starts as `initial`. For each value that is not null, in order, it becomes step(acc, x). The
     aggregate is final(acc, n), where n is the number of values; without `final` it is acc. It is null without values,
-    and if it is not finite.
+    and from the first call on that gives no finite number: an error of arithmetic or of `math` is one, too.
     All are numbers. The functions may use arithmetic and `math`, and must be deterministic. Raises AggregateError for a
     function of another form.
     """

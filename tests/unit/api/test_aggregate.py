@@ -110,12 +110,42 @@ def test_what_is_no_aggregate_is_refused_at_once(name: str, step: Any, initial: 
 
 
 def test_a_function_that_fails_later_says_on_what() -> None:
-    @saffron.aggregate
-    def rooted(acc: float, x: float) -> float:
-        return acc + math.sqrt(2.5 - x)
+    aggregates.register("picky", lambda acc, x: acc + {1.0: 1.0}[x])
+    with pytest.raises(AggregateError, match="'picky' failed on its input number 1"):
+        returned("picky(a[].n)")
 
-    with pytest.raises(AggregateError, match="'rooted' failed on its input number 1"):
-        returned("rooted(a[].n)")
+
+Undefined = tuple[float, Callable[[float, float], float], Callable[[float, int], float], float]
+UNDEFINED: dict[str, Undefined] = {
+    "root of a negative number": (1.0, lambda acc, x: acc * x, lambda acc, n: acc ** (1 / n), -8.0),
+    "a function's domain": (0.0, lambda acc, x: acc + math.sqrt(2.5 - x), lambda acc, n: acc, 3.0),
+    "logarithm of 0": (0.0, lambda acc, x: acc + x, lambda acc, n: math.log(acc), -1.0),
+    "exponential beyond float64": (0.0, lambda acc, x: acc + x, lambda acc, n: math.exp(acc), 1000.0),
+    "power beyond float64": (0.0, lambda acc, x: acc + 10.0**x, lambda acc, n: acc, 1000.0),
+    "product beyond float64, made finite": (1.0, lambda acc, x: acc * x * x, lambda acc, n: n / acc, 1e200),
+    "division by 0, made finite": (0.0, lambda acc, x: acc + 1.0 / x, lambda acc, n: n / acc, 0.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "compiled"),
+    [*((name, False) for name in UNDEFINED), ("a function's domain", True), ("division by 0, made finite", True)],
+)
+def test_what_is_no_finite_number_is_null_wherever_it_is_asked_for(name: str, compiled: bool) -> None:
+    initial, step, final, value = UNDEFINED[name]
+    aggregates.register("own", step, initial=initial, final=final)
+    events = [{"type": "Rise", "ts": ts, "x": x} for ts, x in enumerate((1.0, value, 1.0))]
+    events += [{"type": "Fall", "ts": 3, "x": None}]
+
+    def found(condition: str) -> dict[int, Any]:
+        text = f"PATTERN SEQ(Rise+ a[], Fall b) {condition} WITHIN 1 s RETURN a[1].ts AS first, own(a[].x) AS it"
+        with saffron.open(text, compiled=compiled) as live:
+            return {one.returns["first"]: one.returns["it"] for one in live.feed(events)}
+
+    every = found("")
+    assert every[1] is None
+    assert every[2] is not None
+    assert found("WHERE own(a[].x) > -1e300") == {first: it for first, it in every.items() if it is not None}
 
 
 class TestCompiled:

@@ -4,8 +4,9 @@ An aggregate folds the numbers of a closure, in order, into one float64 and ends
 
     acc = initial;  for each x that is not null, in order: acc = step(acc, x);  result = final(acc, n)
 
-n is how many numbers there were. Of no numbers the result is null, as it is where `final` gives NaN or an infinity.
-RETURN evaluates it over finished closures (`fold`); kernels call the compiled functions (`compiled`) in conditions.
+n is how many numbers there were. Of no numbers the result is null, as it is from the first call on that gives no finite
+number: an infinity, NaN, a complex number, or an error of Python's arithmetic or of `math`. RETURN evaluates it over
+finished closures (`fold`); kernels call the same functions as Python (`plain`) or compiled (`compiled`) in conditions.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ from saffron.errors import AggregateError, one_line
 from saffron.language.plan.pairs import OF_EXTREME
 from saffron.schema.functions.built_in import find as find_function
 from saffron.schema.functions.registry import Registry
+
+_UNDEFINED = (ZeroDivisionError, OverflowError, ValueError)
+"""Errors that Python's arithmetic and `math` raise in place of an infinity or NaN."""
+_RULES = 2
+"""The version of what is made of the functions of a user, for the stamp."""
 
 Step = Callable[[float, float], float]
 Final = Callable[[float, int], float]
@@ -44,14 +50,13 @@ class UserAggregate:
 
     def fold(self, values: Iterable[float]) -> float | None:
         """The aggregate of numbers (none of them null), in order. Raises AggregateError where a function fails."""
+        step, final = self.plain
         acc, count = self.initial, 0
         try:
             for value in values:
-                acc = float(self.step(acc, float(value)))
+                acc = step(acc, float(value))
                 count += 1
-            result = float(self.final(acc, count)) if count else math.nan
-        except ZeroDivisionError:
-            return None  # as x / 0 is null everywhere in the language
+            result = final(acc, count) if count else math.nan
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # sys.exit(), too, is the aggregate's failure, and not the process's end
@@ -61,17 +66,23 @@ class UserAggregate:
         return result if math.isfinite(result) else None
 
     @cached_property
+    def plain(self) -> tuple[Step, Final]:
+        """(step, final) in Python, of float64s: they give what the compiled ones do."""
+        return _of_finite(_number(self.step, float)), _of_finite(_number(self.final, int))
+
+    @cached_property
     def compiled(self) -> tuple[Any, Any]:
         """(step, final) as Numba functions, for kernels to call; AggregateError where they do not compile.
 
-        They divide as IEEE 754 says (1 / 0 is an infinity); a kernel reads a result that is not finite as null.
+        Within a call they divide as IEEE 754 says (1 / 0 is an infinity).
         """
         from saffron.engine.kernels.numba_functions import CompileError, compiled
         from saffron.engine.kernels.numba_types import float64, int64
 
         try:
-            step = compiled(self.step, float64(float64, float64))
-            final = compiled(self.final, float64(float64, int64))
+            of_step, of_final = float64(float64, float64), float64(float64, int64)
+            step = compiled(_of_finite(compiled(self.step, of_step)), of_step)
+            final = compiled(_of_finite(compiled(self.final, of_final)), of_final)
         except CompileError as error:
             hint = "use numbers, math.* and local variables only"
             raise AggregateError(f"aggregate {self.name!r} cannot be compiled: {one_line(error)}; {hint}") from error
@@ -80,7 +91,7 @@ class UserAggregate:
     @cached_property
     def stamp(self) -> str:
         """A hash of the functions' code and constants, by which cached kernels are recognised."""
-        digest = hashlib.sha256(repr(self.initial).encode())
+        digest = hashlib.sha256(repr((_RULES, self.initial)).encode())
         for function in (self.step, self.final):
             digest.update(_fingerprint(function).encode())
         return digest.hexdigest()
@@ -109,6 +120,31 @@ def register(name: str, step: Step, *, initial: float = 0.0, final: Final | None
     return aggregate
 
 
+def _of_finite(function: Callable[[float, Any], float]) -> Callable[[float, Any], float]:
+    """The function of an accumulator that is finite; of another one it is NaN."""
+
+    def guarded(acc: float, other: Any) -> float:
+        return function(acc, other) if math.isfinite(acc) else math.nan
+
+    return guarded
+
+
+def _number(function: Callable[[float, Any], Any], second: type) -> Callable[[float, Any], float]:
+    """The function with a float64 as its result: NaN where it is complex, or undefined in Python.
+
+    `second`: the type of its second argument. Kernels in Python give scalars of NumPy, which compute otherwise.
+    """
+
+    def number(acc: float, other: Any) -> float:
+        try:
+            value = function(float(acc), second(other))
+            return math.nan if isinstance(value, complex) else float(value)
+        except _UNDEFINED:
+            return math.nan
+
+    return number
+
+
 def _unchanged(acc: float, n: int) -> float:
     return acc
 
@@ -122,13 +158,13 @@ def _check_parameters(name: str, role: str, function: Any, wanted: str) -> None:
 
 
 def _check_number(name: str, role: str, call: Callable[[], Any]) -> None:
-    """Raise AggregateError if a call fails or gives no number. A division by zero is no failure.
+    """Raise AggregateError if a call fails or gives no number. An error of arithmetic is no failure.
 
     `call`: calls the function on the number 1; `role`: "step" or "final", for the error.
     """
     try:
         value = call()
-    except ZeroDivisionError:
+    except _UNDEFINED:
         return
     except Exception as error:
         raise AggregateError(f"aggregate {name!r}: {role} fails on the number 1: {one_line(error, repr)}") from error

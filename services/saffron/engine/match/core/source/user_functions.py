@@ -6,12 +6,11 @@ keeps it, change with the function.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from saffron.engine.match.core.automaton import Feature, What
-from saffron.engine.operators.aggregates import UserAggregate, require
+from saffron.engine.operators.aggregates import require
 
 Function = Callable[..., Any]
 
@@ -34,23 +33,6 @@ def called(features: Iterable[Feature], *, compiled: bool) -> Mapping[str, Funct
     found: dict[str, Function] = {}
     for name in sorted({feature.function for feature in features if feature.what is What.FOLD}):
         aggregate = require(name)
-        step, final = aggregate.compiled if compiled else _plain(aggregate)
+        step, final = aggregate.compiled if compiled else aggregate.plain
         found |= {step_name(name): step, final_name(name): final}
     return found
-
-
-def _plain(aggregate: UserAggregate) -> tuple[Function, Function]:
-    return _as_float64(aggregate.step, float), _as_float64(aggregate.final, int)
-
-
-def _as_float64(function: Function, second: type) -> Function:
-    """A result as float64, null where Python raises an error in place of an infinity or NaN."""
-
-    def guarded(first: float, other: float) -> float:
-        try:
-            value = function(float(first), second(other))
-        except (ZeroDivisionError, ValueError, OverflowError):
-            return math.nan
-        return math.nan if isinstance(value, complex) else float(value)
-
-    return guarded
