@@ -12,6 +12,9 @@ from typer.testing import CliRunner
 
 import saffron
 from saffron.cli.main import app
+from saffron.engine.why import kept_steps
+from saffron.engine.why.block_traces import matches_only
+from saffron.engine.why.trace import GivenEvent
 from saffron.errors import InputError
 from tests.unit.api.samples import EVENTS, MATCHES, TRENDS
 
@@ -20,6 +23,8 @@ QUERIES = [
     "PATTERN SEQ(A a, B+ b[]) WHERE skip-till-any-match { [k] AND b[i].x >= a.x } WITHIN 6 ms SLIDE 2 ms",
     "PATTERN SEQ(A a, B b) WHERE strict-contiguity { [k] AND b.x > a.x } WITHIN 5 EVENTS",
     "PATTERN SEQ(A+ a[], B b, A c) WHERE partition-contiguity { [k] AND count(a[]) < 3 } WITHIN 20 ms",
+    "PATTERN SEQ(A a, NOT B FOR 2 ms) WHERE strict-contiguity { [k] } WITHIN 3 ms",
+    "PATTERN SEQ(A a, B b, NOT A FOR 2 ms) WHERE [k] WITHIN 9 ms OPEN ON B",
 ]
 
 
@@ -66,6 +71,33 @@ def test_every_match_has_a_trace_that_takes_its_events(query: str) -> None:
             if event is not None
         ]
         assert taken == sorted(bound)
+
+
+@pytest.mark.parametrize("cut_at", [1, 10_000])
+def test_events_of_other_keys_do_not_take_the_place_of_the_keys_own(
+    cut_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_steps, "_FIRST_CUT", cut_at)
+    events = [{"type": "A", "ts": 1, "k": "p"}, {"type": "B", "ts": 2, "k": "p"}]
+    events += [{"type": "A", "ts": 1000 * at, "k": "q"} for at in range(1, 100)]
+    query = "PATTERN SEQ(A a, B b) WHERE strict-contiguity { [k] } WITHIN 10 ms"
+    trace = saffron.replay(query, events).why("k=p").trace
+    assert (trace.matches, trace.left_out) == (1, 0)
+    assert [row.event and row.event["seq"] for row in trace.rows][:2] == [0, 1]
+
+
+def test_only_steps_that_matter_are_kept() -> None:
+    plan = saffron.compile("PATTERN SEQ(A a, B b) WHERE strict-contiguity { [k] } WITHIN 10 ms").plan
+    kept = kept_steps.KeptSteps(matches_only(plan), shown=1)
+    for block in range(10):
+        ours = (
+            GivenEvent({"seq": at, "ts": at}, at % 100_000 == 500) for at in range(block * 50_000, (block + 1) * 50_000)
+        )
+        kept.add(ours)
+    assert (kept.ours, kept.left_out) == (5, 3)
+    assert len(kept.steps) < 60_000
+    near = [step for step in kept.steps if 400_480 <= step.event["ts"] <= 400_520]
+    assert len(near) == 41
 
 
 def test_it_shows_itself() -> None:

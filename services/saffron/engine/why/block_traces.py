@@ -14,6 +14,7 @@ from saffron.engine.match.planning.imprecise import is_uncertain
 from saffron.engine.why.absences import lead
 from saffron.engine.why.bindings import SPAN, Event, Span
 from saffron.engine.why.interpreter import reads_others
+from saffron.engine.why.kept_steps import KeptSteps, instants
 from saffron.engine.why.makers import Makers
 from saffron.engine.why.trace import GivenEvent, Trace, is_event, trace_of_key, trace_of_likely_match, trace_of_match
 from saffron.engine.why.values import read
@@ -81,21 +82,18 @@ def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, 
 
 def trace_key_in(of: TraceInput, key: Mapping[str, Any], shown: int = NEWEST_EVENTS) -> Trace:
     """The trace of a key's newest `shown` events. InputError: no event has the key."""
-    buffer: deque[GivenEvent] = deque()
+    kept = KeptSteps(of.plan, shown)
     seen: dict[str, None] = {}
-    watermark, ours, dropped = None, 0, 0
+    watermark = None
     for block in of.blocks:
         if NO_WATERMARK < block.watermark < END_OF_TIME:
             watermark = block.watermark
-        for step in steps_of(of, block, key, seen):
-            buffer.append(step)
-            ours += step.ours
-        dropped += _forget(buffer, of.plan, shown)
-    if not ours:
+        kept.add(steps_of(of, block, key, seen))
+    if not kept.ours:
         known = ", ".join(list(seen)[:8]) or "none"
         hint = suggestion(str(next(iter(key.values()), "")), seen) if len(key) == 1 else ""
         raise InputError(f"no event has {_key_text(key)}; there are {known}. {hint}".rstrip())
-    trace = trace_of_key(of.plan, key, buffer, shown=shown, left_out=dropped, likely=of.likely)
+    trace = trace_of_key(of.plan, key, kept.steps, shown=shown, left_out=kept.left_out, likely=of.likely)
     return replace(trace, watermark=watermark)
 
 
@@ -115,7 +113,7 @@ def trace_match_in(of: TraceInput, result: Mapping[str, Any]) -> Trace:
     seqs = {event["seq"] for event in asked_for}
     low, high = _reach(plan, events)
     steps = (step for block in of.blocks for step in steps_of(of, block, key, {}))
-    near = [step for step in steps if low <= _instants(plan, step.event)[0] <= high or step.event["seq"] in seqs]
+    near = [step for step in steps if low <= instants(plan, step.event)[0] <= high or step.event["seq"] in seqs]
     known = {step.event["seq"]: step.event for step in near}
     if not (seqs <= known.keys() if of.likely else all(any(is_event(one.event, e) for one in near) for e in asked_for)):
         raise InputError(f"the events of match {asked} are not among those at hand: they lie further back")
@@ -129,20 +127,11 @@ def trace_match_in(of: TraceInput, result: Mapping[str, Any]) -> Trace:
     return trace
 
 
-def _instants(plan: MatchPlan, event: Mapping[str, Any]) -> tuple[int, int]:
-    """The first and the last time (ms), or position (windows in EVENTS), that the event can have."""
-    if plan.window.events:
-        return event["seq"], event["seq"]
-    span = event[SPAN] if SPAN in event else event["ts"]
-    return (span[0], span[1]) if isinstance(span, list | tuple) else (span, span)
-
-
 def _reach(plan: MatchPlan, events: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[int, int]:
     """The first and the last time or position of events that can decide a match of these events."""
-    instants = [_instants(plan, event) for part in events for event in part]
-    return min(lo for lo, _ in instants) - 2 * plan.window.size - lead(plan), max(
-        hi for _, hi in instants
-    ) + plan.window.size
+    times = [instants(plan, event) for part in events for event in part]
+    first = min(lo for lo, _ in times) - 2 * plan.window.size - lead(plan)
+    return first, max(hi for _, hi in times) + plan.window.size
 
 
 def steps_of(of: TraceInput, block: Block, key: Mapping[str, Any], seen: dict[str, None]) -> Iterator[GivenEvent]:
@@ -206,17 +195,6 @@ def _read(name: str, text: str, kind: Kind | None) -> Any:
         raise ValueError(text)
     except (ValueError, KeyError):
         raise InputError(f"{name}={text}: {name} is of kind {kind.value}") from None
-
-
-def _forget(buffer: deque[GivenEvent], plan: MatchPlan, shown: int) -> int:
-    """Drop steps too old to matter for the newest `shown`; returns how many of them were of the key."""
-    if len(buffer) <= shown:
-        return 0
-    horizon = _instants(plan, buffer[-shown - 1].event)[0] - 2 * plan.window.size - lead(plan)
-    dropped = 0
-    while _instants(plan, buffer[0].event)[1] < horizon:
-        dropped += buffer.popleft().ours
-    return dropped
 
 
 def _key_text(key: Mapping[str, Any]) -> str:

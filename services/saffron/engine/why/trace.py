@@ -22,6 +22,9 @@ from saffron.schema.computed import attributes_of_name
 MOST_VALUES = 4
 """Attributes shown where no condition says which of them matter."""
 
+_AT_OTHERS = (What.DIES, What.EXPIRES, What.MATCHES, What.FORBIDDEN)
+"""Decisions on runs of the key that an event of another key can bring: time passes, or contiguity is strict."""
+
 
 @dataclass(frozen=True)
 class GivenEvent:
@@ -102,7 +105,7 @@ def trace_of_key(
     found: list[int] = []
     for step in steps:
         decisions = interpreter.step(step.event, ours=step.ours, opens=step.opens)
-        if step.ours or any(one.what in (What.DIES, What.EXPIRES) for one in decisions):
+        if step.ours or any(one.what in _AT_OTHERS for one in decisions):
             rows.append((step.event, decisions))
             found.append(sum(one.what is What.MATCHES for one in decisions))
     live = interpreter.live()
