@@ -100,6 +100,20 @@ def test_only_steps_that_matter_are_kept() -> None:
     assert len(near) == 41
 
 
+@pytest.mark.parametrize("user", ["Smith, Bob", "a=b", "a,user=b", " x ", "*", ""])
+def test_a_key_may_have_any_text(user: str) -> None:
+    events = [{"type": kind, "ts": ts, "user": user, "n": 1} for ts, kind in enumerate("AB")]
+    alone = saffron.replay("PATTERN SEQ(A a, B b) WHERE [user] WITHIN 9 ms", events)
+    assert alone.why(f"user={user}").trace.matches == 1
+
+
+@pytest.mark.parametrize("asked", ["user=Smith, Bob,n=1", "n= 1 , user=Smith, Bob"])
+def test_a_comma_ends_a_value_where_another_attribute_follows(asked: str) -> None:
+    events = [{"type": kind, "ts": ts, "user": "Smith, Bob", "n": 1} for ts, kind in enumerate("AB")]
+    both = saffron.replay("PATTERN SEQ(A a, B b) WHERE [user] AND [n] WITHIN 9 ms", events)
+    assert both.why(asked).trace.matches == 1
+
+
 def test_it_shows_itself() -> None:
     told = saffron.replay(MATCHES, EVENTS).why("user=ann")
     assert repr(told).startswith("peaks, user=ann: 2 matches among these events\nseq")

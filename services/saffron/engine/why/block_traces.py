@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,15 +70,26 @@ class TraceInput:
 
 
 def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """The values of "a=1,b=x" by attribute, read by their kinds; {} for "*". InputError: it is no key of the query."""
-    pairs = [part.partition("=") for part in asked.split(",")] if asked != EVERYTHING else []
-    given = {name.strip(): text.strip() for name, _, text in pairs}
+    """The values of "a=1,b=x" by attribute, read by their kinds; {} for "*". InputError: it is no key of the query.
+
+    A comma ends a value only where another attribute of the key follows.
+    """
     names = {attribute_shown(name): name for name in plan.key}
+    given = dict(_pairs(asked, names)) if asked != EVERYTHING else {}
     if set(given) != set(names):
         wanted = ",".join(f"{name}=VALUE" for name in names) or f"'{EVERYTHING}', it has no [attr]"
         raise InputError(f"the key of {plan.name} is asked for as {wanted}; got {asked!r}")
     kinds = {**kinds, **{name: one.kind for name in plan.key if (one := Computed.of_name(name)) is not None}}
     return {shown: _read(shown, given[shown], kinds.get(name)) for shown, name in names.items()}
+
+
+def _pairs(asked: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The names and the values' texts, as they stand, of "a=1,b=x"."""
+    known = "|".join(map(re.escape, names))
+    ends = rf",\s*(?=(?:{known})\s*=)" if len(names) > 1 else r"(?!)"
+    for part in re.split(ends, asked):
+        name, _, text = part.partition("=")
+        yield name.strip(), text
 
 
 def trace_key_in(of: TraceInput, key: Mapping[str, Any], shown: int = NEWEST_EVENTS) -> Trace:
@@ -187,10 +199,10 @@ def _read(name: str, text: str, kind: Kind | None) -> Any:
     kind = kind or (Kind.STRING if name == "type" else Kind.INT)
     try:
         if kind is Kind.BOOL:
-            return {"true": True, "false": False}[text.lower()]
+            return {"true": True, "false": False}[text.strip().lower()]
         if kind is Kind.STRING:
             return text
-        if (number := number_of_text(text)) is not None:
+        if (number := number_of_text(text.strip())) is not None:
             return number
         raise ValueError(text)
     except (ValueError, KeyError):
