@@ -59,6 +59,7 @@ class Subscription:
         self._thread: ThreadPoolExecutor | None = None
         self._own = OwnProcess("this subscription")
         self._asked: asyncio.Future[Result | None] | None = None
+        self._turn = asyncio.Lock()
 
     def begin(self, start: Start) -> None:
         """Read from `start` on. InputError: it is no start, or names a partition that is not there."""
@@ -96,11 +97,14 @@ class Subscription:
 
     async def __anext__(self) -> Result:
         self._own.require()
-        if self._asked is None:
-            self._thread = self._thread or ThreadPoolExecutor(1, "saffron-subscribe")
-            self._asked = asyncio.get_running_loop().run_in_executor(self._thread, self._next)
-        found = await asyncio.shield(self._asked)  # a reader that gives up waiting loses no result
-        self._asked = None
+        async with self._turn:  # tasks that share it take turns, and each result comes once
+            if self._asked is None:
+                if self._closed:
+                    raise StopAsyncIteration
+                self._thread = self._thread or ThreadPoolExecutor(1, "saffron-subscribe")
+                self._asked = asyncio.get_running_loop().run_in_executor(self._thread, self._next)
+            found = await asyncio.shield(self._asked)  # a reader that gives up waiting loses no result
+            self._asked = None
         if found is None:
             raise StopAsyncIteration
         return found

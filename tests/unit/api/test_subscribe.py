@@ -223,3 +223,29 @@ def test_async_loses_nothing_when_someone_gives_up(producer: Producer, found: li
 
     assert asyncio.run(read()) == [one.id for one in matches]
     assert asyncio.run(all_of_them()) == [one.id for one in matches]
+
+
+def test_tasks_that_share_a_subscription_get_each_result_once(producer: Producer, found: list[Result]) -> None:
+    write(producer, found)
+
+    async def shared() -> list[str]:
+        async with subscribe(start="earliest", end=True) as results:
+
+            async def work() -> list[str]:
+                return [one.id async for one in results]
+
+            return [name for names in await asyncio.gather(work(), work(), work()) for name in names]
+
+    assert sorted(asyncio.run(shared())) == sorted(one.id for one in found)
+
+
+def test_a_closed_one_has_ended_for_coroutines_too(producer: Producer, found: list[Result]) -> None:
+    write(producer, found)
+
+    async def closed() -> list[Result]:
+        results = subscribe(start="earliest", end=True)
+        first = await anext(results)
+        results.close()
+        return [first, *[one async for one in results]]
+
+    assert len(asyncio.run(closed())) == 1
