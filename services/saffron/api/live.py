@@ -7,7 +7,8 @@ import os
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
@@ -62,6 +63,7 @@ class Live:
         self._found: Counter[str] = Counter()
         self._failed = dict(live.failed)
         self._thread: ThreadPoolExecutor | None = None
+        self._given_up: list[Future[list[Result]]] = []
         self._own = OwnProcess("the thread of these coroutines")
         self._alone = OneThread()
 
@@ -102,16 +104,20 @@ class Live:
         return self._results(live, live.finish, self.close)
 
     async def afeed(self, events: Any, topic: str | None = None) -> list[Result]:
-        """`feed`, while the event loop goes on: `for match in await live.afeed(event)`."""
-        return await self._aside(partial(self.feed, events, topic))
+        """`feed`, while the event loop goes on: `for match in await live.afeed(event)`.
+
+        Whoever gives up waiting (`asyncio.wait_for`) loses no result: the events count, and what they complete comes
+        with the results of the next coroutine.
+        """
+        return await self._given(partial(self.feed, events, topic))
 
     async def aadvance(self, ts: float | datetime) -> list[Result]:
         """`advance`, while the event loop goes on."""
-        return await self._aside(partial(self.advance, ts))
+        return await self._given(partial(self.advance, ts))
 
     async def aflush(self) -> list[Result]:
         """`flush`, while the event loop goes on."""
-        return await self._aside(self.flush)
+        return await self._given(self.flush)
 
     # ------------------------------------------------------------ state
 
@@ -173,7 +179,7 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._live is not None:
-            await self._aside(self.close)
+            await asyncio.wrap_future(self._aside(self.close))
 
     def __repr__(self) -> str:
         state = "closed" if self._live is None else counted(sum(self._found.values()), "result")
@@ -246,13 +252,41 @@ class Live:
     def _warn(message: str, level: int) -> None:
         warnings.warn(message, stacklevel=level)
 
-    async def _aside(self, work: Callable[[], T]) -> T:
+    async def _given(self, work: Callable[[], list[Result]]) -> list[Result]:
+        """Results of work in the thread of this object, behind those that nobody has waited for."""
+        self._open()
+        job = self._aside(work)
+        try:
+            with suppress(Exception):  # raised below, with all results
+                await asyncio.shield(asyncio.wrap_future(job))
+        except asyncio.CancelledError:
+            self._given_up.append(job)
+            raise
+        ready = [one for one in self._given_up if one.done()]
+        self._given_up = [one for one in self._given_up if one not in ready]
+        return _together([*ready, job])
+
+    def _aside(self, work: Callable[[], T]) -> Future[T]:
         """Work in the thread of this object, behind all earlier work."""
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, "saffron-live")
             self._own = OwnProcess("the thread of these coroutines")
         self._own.require()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return self._thread.submit(work)
+
+
+def _together(jobs: Sequence[Future[list[Result]]]) -> list[Result]:
+    """The results of work that is done. The last error is raised, with the results of all as its `results`."""
+    failure = None
+    found: list[Result] = []
+    for job in jobs:
+        error = job.exception()
+        found += job.result() if error is None else getattr(error, "results", [])
+        failure = error or failure
+    if failure is not None:
+        failure.results = found  # type: ignore[attr-defined]
+        raise failure
+    return found
 
 
 def _read(lines: list[bytes]) -> list[Result]:

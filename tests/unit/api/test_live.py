@@ -320,6 +320,51 @@ def test_coroutines_run_one_after_another() -> None:
     assert [one.id for one in asyncio.run(fed())] == [one.id for one in wanted]
 
 
+@pytest.mark.parametrize("end", ["aflush", "close"])
+def test_coroutines_of_a_closed_one_are_refused_as_calls_are(end: str) -> None:
+    async def fed() -> None:
+        live = saffron.open(MATCHES)
+        await live.afeed(EVENTS)
+        if end == "close":
+            live.close()
+        else:
+            await live.aflush()
+        for again in (live.afeed(EVENTS[1]), live.aadvance(21_000), live.aflush()):
+            with pytest.raises(InputError, match="was closed"):
+                await again
+
+    asyncio.run(fed())
+
+
+def test_whoever_gives_up_waiting_gets_the_results_with_the_next() -> None:
+    began, over = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[dict[str, Any]]:
+        began.set()
+        assert over.wait(60)
+        yield from EVENTS[:4]
+        raise OSError("the connection is lost")
+
+    async def fed() -> tuple[int, list[str]]:
+        async with saffron.open(MATCHES) as live:
+            given_up = [asyncio.create_task(live.afeed(one)) for one in (slow(), EVENTS[4])]
+            await asyncio.to_thread(began.wait, 60)
+            for one in given_up:
+                one.cancel()
+            assert all(
+                isinstance(one, asyncio.CancelledError)
+                for one in await asyncio.gather(*given_up, return_exceptions=True)
+            )
+            over.set()
+            with pytest.raises(OSError, match="the connection is lost") as raised:
+                await live.aadvance(21_000)
+            assert await live.aflush() == []
+            return live.counts["peaks"], [one.id for one in raised.value.results]  # type: ignore[attr-defined]
+
+    wanted = [one.id for one in saffron.replay(MATCHES, EVENTS)]
+    assert asyncio.run(fed()) == (len(wanted), wanted)
+
+
 def test_a_second_thread_is_refused_while_one_feeds() -> None:
     """One thread stops in the midst of its events; the other may feed once it is done."""
     began, over = threading.Event(), threading.Event()
