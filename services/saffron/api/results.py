@@ -177,29 +177,30 @@ class Results:
         if self._spent and not self._source.again:
             raise InputError("these events were an iterator and have been read; give a list, a file or a table instead")
         self._spent = True
-        self._letters = []
+        letters: list[DeadLetter] = []
+        self._letters = letters  # of this run; another may begin before it ends
         run = self._replay = self._make()
         batches = self._source.batches(run.schema) if run.merged is None else run.merged.batches()
         for merged in run.results(batches):
-            self._take_letters(run)
+            _take_letters(run, letters)
             yield merged
-        self._take_letters(run)
+        _take_letters(run, letters)
         for warning in run.warnings:
             if warning not in self._warned:
                 warnings.warn(warning, stacklevel=3)
         lost = run.figures()["dead_letters"]
         if lost:
-            first = self._letters[0]
+            first = letters[0]
             were, place = counted(lost, "event was", "events were"), first.place or f"event {first.offset}"
             message = f"{were} bad or late; the first: {place}: {first.reason}: {first.detail}"
             warnings.warn(f"{message} (Results.dead_letters has more)", stacklevel=3)
         for report in run.reports():
             warnings.warn(report, stacklevel=3)
 
-    def _take_letters(self, run: Replay) -> None:
-        for letter in run.dead_letters():
-            if len(self._letters) < LETTERS_KEPT:
-                self._letters.append(letter)
+
+def _take_letters(run: Replay, letters: list[DeadLetter]) -> None:
+    """Add the dead letters of a run since the last call to `letters`, of which so many are kept."""
+    letters += list(run.dead_letters())[: LETTERS_KEPT - len(letters)]
 
 
 def replay(

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import saffron
+from saffron.api import source
 from saffron.api.results import Results
 from saffron.errors import InputError, QueryError, SaffronError
 from saffron.schema.functions import own
@@ -169,6 +170,13 @@ class TestResults:
         assert results.counts() == {"peaks": 2}
         assert results.figures["events"] == 5
         assert repr(results) == "<saffron.Results of peaks over a list: 2 from 5 events>"
+
+    def test_a_use_within_another_changes_nothing_of_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(source, "BATCH_EVENTS", 1)
+        bad = {"type": "Fall", "ts": "soon"}
+        results = saffron.replay("PATTERN Rise r WITHIN 1 s", [EVENTS[0], bad, EVENTS[1], bad], schema=SCHEMA)
+        with pytest.warns(UserWarning, match="2 events were bad or late; the first: event 1: bad-ts"):
+            assert [len(results.head(1)) for _ in results] == [1, 1]
 
     def test_several_queries_run_over_one_reading(self) -> None:
         results = saffron.replay([MATCHES, TRENDS, "PATTERN Fall f WITHIN 1 s"], EVENTS)
