@@ -45,10 +45,10 @@ def backfill(
     from saffron.history.session import opened
     from saffron.runtime.replay.fused import Query as Text
 
-    compiled, known = compile_all(queries, schema)
-    texts = tuple(Text(query.given_name, query.text) for query in compiled)
+    given = compile_all(queries, schema, lenient=lenient)
+    texts = tuple(Text(query.given_name, query.text) for query in given.queries)
     names = [files] if isinstance(files, str | os.PathLike) else files
-    work = Work(texts, tuple(os.fspath(name) for name in names), os.fspath(out), format, known, lenient)
+    work = Work(texts, tuple(os.fspath(name) for name in names), os.fspath(out), format, given.schema, given.lenient)
     messages: list[str] = []
     if session is not None:
         done = run(session, work, messages.append)

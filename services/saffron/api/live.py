@@ -256,9 +256,13 @@ class Live:
         """Results of work in the thread of this object, behind those that nobody has waited for."""
         self._open()
         job = self._aside(work)
+        waiting = asyncio.wrap_future(job)
+        waiting.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # asyncio warns of one not looked at
         try:
             with suppress(Exception):  # raised below, with all results
-                await asyncio.shield(asyncio.wrap_future(job))
+                await asyncio.shield(waiting)
         except asyncio.CancelledError:
             self._given_up.append(job)
             raise
@@ -330,7 +334,8 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     from saffron.runtime.replay.live import LiveReplay
     from saffron.runtime.replay.replay import Replay  # this loads Numba
 
-    given, known = compile_all(queries, schema)
+    of = compile_all(queries, schema, lenient=lenient)
+    given = of.queries
     told = [warning for query in given for warning in query.warnings]
     for warning in told:
         warnings.warn(warning, stacklevel=2)
@@ -343,8 +348,8 @@ def open(  # noqa: A001  saffron.open, as gzip.open
             messages.require(query.plan.stream)
     run = Replay(
         [Text(query.given_name, query.text) for query in given],
-        schema=known,
-        lenient=lenient,
+        schema=of.schema,
+        lenient=of.lenient,
         disorder=held if messages is None else messages.disorder,
         grows=True,
         interpret=not compiled,
@@ -354,4 +359,4 @@ def open(  # noqa: A001  saffron.open, as gzip.open
     live = LiveReplay(run, state)
     if messages is not None and state is not None:
         messages.restore(state.about.get("topics", {}))
-    return Live(live, known, [query.name for query in given], on_dead_letter, messages)
+    return Live(live, of.schema, [query.name for query in given], on_dead_letter, messages)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,6 +87,8 @@ def compile(  # noqa: A001  the name that users know from re.compile
     `lenient`: names that the schema does not have are warnings (`Query.warnings`), not errors.
     Raises QueryError, with carets under the place; SchemaError; InputError for a file that cannot be read.
     """
+    if not isinstance(text, str | Path):
+        raise _no_query(text)
     known = None if schema is None else read_schema(schema)
     if isinstance(text, str) and re.fullmatch(r"\S+[./]\S+", text):
         raise InputError(f"{text!r} is no query; if it is a file's path, write Path({text!r})")
@@ -101,14 +104,23 @@ QueryLike = Query | str | Path
 """A compiled query, a query's text, or the Path of a file with one."""
 
 
-def compile_all(
-    queries: QueryLike | Sequence[QueryLike], schema: SchemaLike | None
-) -> tuple[list[Query], Schema | None]:
-    """The compiled queries, and the schema of their events: `schema`, else that of the first query with one, else None.
+@dataclass(frozen=True)
+class Compiled:
+    """Compiled queries. `schema`: of their events; None: it is not known. `lenient`: names it lacks are warnings."""
 
-    Raises InputError without queries.
+    queries: Sequence[Query]
+    schema: Schema | None
+    lenient: bool
+
+
+def compile_all(queries: QueryLike | Sequence[QueryLike], schema: SchemaLike | None, *, lenient: bool) -> Compiled:
+    """The compiled queries, with `schema`, else that of the first query with one, else None.
+
+    They are lenient if asked to, or if one was compiled so. Raises InputError without queries.
     """
-    given = [queries] if isinstance(queries, Query | str | Path) else list(queries)
+    if not isinstance(queries, Query | str | Path | Iterable):
+        raise _no_query(queries)
+    given = [queries] if isinstance(queries, Query | str | Path | bytes) else list(queries)
     if not given:
         raise InputError("no query: give a text, a Path, or what saffron.compile returned")
     several = len(given) > 1
@@ -117,7 +129,11 @@ def compile_all(
         for i, one in enumerate(given, 1)
     ]
     known = read_schema(schema) if schema is not None else next((q.schema for q in compiled if q.schema), None)
-    return compiled, known
+    return Compiled(compiled, known, lenient or any(query.lenient for query in compiled))
+
+
+def _no_query(given: object) -> InputError:
+    return InputError(f"a query is a {type(given).__name__}; give a text, a Path, or what saffron.compile returned")
 
 
 def read_schema(schema: SchemaLike) -> Schema:
@@ -126,4 +142,6 @@ def read_schema(schema: SchemaLike) -> Schema:
         return schema
     if isinstance(schema, Mapping):
         return from_json_schema(schema)
+    if not isinstance(schema, str | os.PathLike):
+        raise InputError(f"a schema is a {type(schema).__name__}; give a dict, a path, or one that was read")
     return schema_at(schema)

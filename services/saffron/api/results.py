@@ -14,7 +14,7 @@ from saffron.api import html
 from saffron.api.query import QueryLike, SchemaLike, compile_all
 from saffron.api.result import Compressed, Match, Result, Trend, result_of
 from saffron.api.source import Source, merged_source, source_of
-from saffron.api.times import duration
+from saffron.api.times import duration, require_count
 from saffron.counted import counted
 from saffron.engine.operators.result_values import read_result
 from saffron.errors import InputError
@@ -99,7 +99,7 @@ class Results:
         assert isinstance(frame, pd.DataFrame)
         return frame
 
-    def why(self, asked: Match | str, *, query: str | None = None, events: int = 40) -> Explanation:
+    def why(self, asked: Result | str, *, query: str | None = None, events: int = 40) -> Explanation:
         """The explanation of a match, or of the last events of a key: the outcome of each event, and the reason.
 
         `asked`: a match, its id, or a key such as "symbol=IBM" ("a=1,b=x"; "*" for a query without [attr]). A key also
@@ -110,7 +110,10 @@ class Results:
 
         if not self._source.again:
             raise InputError("why reads the events again; give a list, a file or a table instead of an iterator")
-        wanted = asked.id if isinstance(asked, Match) else asked
+        wanted = asked.id if isinstance(asked, Match | Trend | Compressed) else asked
+        if not isinstance(wanted, str):
+            raise InputError(f"why is asked for a {type(asked).__name__}; give a match, its id, or a key")
+        require_count("events", events)
         run = self._make()  # for its queries and schema; it is not run
         if run.partitions > 1:
             raise InputError("why looks at one partition: leave partitions out, and give its events")
@@ -232,7 +235,9 @@ def replay(
     InputError for events that cannot be read. Warns of a query that can grow exponentially, and at the end of a run of
     bad and late events, which are counted and kept.
     """
-    compiled, known = compile_all(queries, schema)
+    given = compile_all(queries, schema, lenient=lenient)
+    compiled = given.queries
+    require_count("partitions", partitions)
     if stream is not None and (key is not None or schema is not None or disorder):
         raise InputError("a definition says key, kinds and disorder: leave key, schema and disorder out")
     if stream is None and (partitions > 1) != (key is not None):
@@ -259,8 +264,8 @@ def replay(
         count = partitions if merged is None else merged.partitions
         return Replay(
             texts,
-            schema=known,
-            lenient=lenient,
+            schema=given.schema,
+            lenient=given.lenient,
             disorder=held,
             partitions=count,
             key=key,

@@ -1,10 +1,10 @@
-"""Times and durations as users of the Python API give them, in milliseconds."""
+"""Numbers as users of the Python API give them: times and durations, in milliseconds, and counts."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from math import floor
-from numbers import Real
+from numbers import Integral, Real
 
 from saffron.errors import InputError
 from saffron.schema.schema import MAX_TS
@@ -33,6 +33,12 @@ def duration(name: str, given: float | timedelta) -> int:
     if not 0 <= length <= MAX_TS:  # NaN, too
         raise InputError(f"{name} is {given!r}: it is from 0 to 2^53 ms")
     return round(length)
+
+
+def require_count(name: str, given: object) -> None:
+    """InputError: an argument of that name is no whole number from 1 on."""
+    if not isinstance(given, Integral) or given < 1:
+        raise InputError(f"{name} is {given!r}: it should be a whole number from 1 on")
 
 
 def _require_number(value: object, name: str, wanted: str) -> None:

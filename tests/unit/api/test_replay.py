@@ -217,6 +217,29 @@ class TestResults:
         with pytest.raises(InputError, match="partitions and key go together"):
             saffron.replay(MATCHES, EVENTS, partitions=4)
 
+    @pytest.mark.parametrize("partitions", [0, -1, 1.5, "2", None])
+    def test_partitions_are_a_whole_number(self, partitions: Any) -> None:
+        with pytest.raises(InputError, match=r"partitions is .*: it should be a whole number from 1 on"):
+            saffron.replay(MATCHES, EVENTS, partitions=partitions, key="user")
+
+    @pytest.mark.parametrize("query", [None, 5, b"PATTERN A a WITHIN 1 s", [None], [MATCHES, 5]])
+    def test_what_is_no_query(self, query: Any) -> None:
+        for take in (saffron.compile, lambda one: saffron.replay(one, EVENTS), saffron.open):
+            with pytest.raises(InputError, match="a query is a "):
+                take(query)
+
+    def test_what_is_no_schema(self) -> None:
+        with pytest.raises(InputError, match="a schema is a int"):
+            saffron.replay(MATCHES, EVENTS, schema=5)  # type: ignore[arg-type]
+
+    @pytest.mark.filterwarnings("ignore:query warning")
+    def test_a_query_that_was_compiled_lenient_stays_so(self) -> None:
+        query = saffron.compile("PATTERN Rise a WHERE a.y = 1 OR a.n > 2 WITHIN 1 s", SCHEMA, lenient=True)
+        assert saffron.replay(query, EVENTS).counts() == {"query": 1}
+        assert saffron.replay(["PATTERN Fall f WITHIN 1 s", query], EVENTS).counts() == {"query1": 2, "query": 1}
+        with saffron.open(query) as live:
+            assert len(live.feed(EVENTS)) == 1
+
     def test_wrong_queries_are_said_at_once_and_misfits_when_events_are_read(self) -> None:
         with pytest.raises(QueryError, match="LINE 1"):
             saffron.replay("PATERN A", EVENTS)

@@ -133,6 +133,13 @@ def test_what_is_not_there_is_said_with_what_is() -> None:
         saffron.replay(TRENDS, EVENTS).why("user=ann")
     with pytest.raises(InputError, match="reads the events again"):
         saffron.replay(MATCHES, iter(EVENTS)).why("user=ann")
+    trends = saffron.replay(TRENDS, EVENTS)
+    with pytest.raises(InputError, match="counted counts trends"):
+        trends.why(next(iter(trends)))
+    with pytest.raises(InputError, match="why is asked for a NoneType; give a match, its id, or a key"):
+        results.why(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="events is -5: it should be a whole number from 1 on"):
+        results.why("user=ann", events=-5)
 
 
 COMPOSED = {
