@@ -152,6 +152,9 @@ class Subscription:
                 raise SaffronError(f"{place} is no result: is it written by another program, or a later version?")
             wanted = self._queries is None or body["query"] in self._queries
             yield from map(result_of, self._partition_results[where].take(record.offset, body if wanted else None))
+        if not self._closed:
+            for results in self._partition_results.values():
+                yield from map(result_of, results.rest())
 
     def _records(self) -> Iterator[Record]:
         """The committed records, until it is closed, at the end, or after a silence."""

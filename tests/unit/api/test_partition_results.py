@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from saffron.api import partition_results
 from saffron.api.partition_results import PartitionResults
 
 Body = Mapping[str, Any]
@@ -76,3 +77,29 @@ def test_a_result_that_began_before_the_start_is_left_out(start: int) -> None:
 def test_a_result_without_its_last_chunk_waits() -> None:
     found, position = read([*chunks("whole", 1), *chunks("begun", 3)[:2], *chunks("next", 1)], 0)
     assert ([one["id"] for one in found], position) == (["whole"], 1)
+
+
+def test_what_lies_behind_one_that_lacks_chunks_is_given_at_the_end_and_comes_again() -> None:
+    reader = PartitionResults(0)
+    partition = [*chunks("begun", 3)[:2], *chunks("next", 1), *chunks("large", 2)]
+    assert not [one for offset, body in enumerate(partition) for one in reader.take(offset, body)]
+    with pytest.warns(
+        UserWarning, match="result begun of query begun has 2 of 3 chunks only; positions stay before it"
+    ):
+        assert [one["id"] for one in reader.rest()] == ["next", "large"]
+    assert reader.position == 0
+
+
+def test_one_that_lacks_chunks_is_given_up_after_many_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partition_results, "_PATIENCE", 3)
+    partition = [*chunks("begun", 3)[:2], *(one for number in range(4) for one in chunks(f"r{number}", 1))]
+    with pytest.warns(UserWarning, match="result begun of query begun has 2 of 3 chunks only$"):
+        found, position = read(partition, 0)
+    assert ([one["id"] for one in found], position) == (["r0", "r1", "r2", "r3"], len(partition))
+
+
+def test_the_next_result_of_its_query_ends_one_that_lacks_chunks() -> None:
+    lost, following = ({**one, "query": "q"} for one in (*chunks("lost", 2)[:1], *chunks("following", 1)))
+    with pytest.warns(UserWarning, match="result lost of query q has 1 of 2 chunks only"):
+        found, position = read([lost, *chunks("other", 1), following], 0)
+    assert ([one["id"] for one in found], position) == (["other", "following"], 3)
