@@ -1,8 +1,10 @@
-"""A second `up`: it says what the first one has come to, and calls ready only what is."""
+"""Commands beside a system that runs: a second `up` calls ready only what is, and none says that nothing runs."""
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,15 @@ def test_a_second_up_calls_ready_only_what_runs(tmp_path: Path, phase: str) -> N
     assert f"a system runs already under {tmp_path} ({phase})" in done.output.replace("\n", "")
     assert ("ready: Kafka at" in done.output) == (phase == "running")
     assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["up", "down", "status", "doctor"])
+def test_a_system_of_another_version_is_not_taken_for_none(tmp_path: Path, command: str) -> None:
+    me = processes.identify(os.getpid())
+    assert me is not None
+    (tmp_path / "state.json").write_text(json.dumps({"supervisor": asdict(me), "of_another_version": 1}), "utf-8")
+    done = CliRunner().invoke(main.app, [command, "--data", str(tmp_path)])
+    told = f"{done.output} {done.exception}".replace("\n", " ")
+    assert f"another version of Saffron runs under {tmp_path}" in told
+    assert f"kill {me.pid}" in told
+    assert done.exit_code == 1

@@ -17,7 +17,7 @@ from saffron.cli.queries.texts import know_aggregates
 from saffron.counted import counted
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.local.state import connect, read_state, running
-from saffron.runtime.process.config import Loaded
+from saffron.runtime.process.config import Loaded, Settings
 
 
 @options.of_system
@@ -52,9 +52,17 @@ def _findings(system: options.System) -> Iterator[Finding]:
     yield from found
     if loaded is None:
         return
-    state = read_state(loaded.settings.data)
-    yield from machine_findings(loaded.settings, runs=state is not None and state.alive)
+    yield from machine_findings(loaded.settings, runs=_runs(loaded.settings))
     yield from _system(loaded)
+
+
+def _runs(settings: Settings) -> bool:
+    """True if a system runs under the data directory, or may do so."""
+    try:
+        state = read_state(settings.data)
+    except SaffronError:  # told by the check of the system
+        return True
+    return state is not None and state.alive
 
 
 def _system(loaded: Loaded) -> Iterator[Finding]:
@@ -67,6 +75,10 @@ def _system(loaded: Loaded) -> Iterator[Finding]:
     except UnavailableError as nothing:
         what, _, fix = str(nothing).partition(": ")
         yield warning("system", what, f"data {loaded.settings.data}", fix)
+        return
+    except SaffronError as unread:
+        what, _, fix = str(unread).partition(": ")
+        yield error("system", what, f"data {loaded.settings.data}", fix)
         return
     try:
         know_aggregates()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from saffron.errors import UnavailableError
+from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.process.config import Loaded, Settings
 
@@ -73,26 +73,66 @@ def write_state(data: Path, state: SystemState) -> None:
 
 
 def read_state(data: Path) -> SystemState | None:
-    """The last state written; None if there is none, or it is of another version."""
+    """The last state written; None if there is none, or it cannot be read and nothing runs by it.
+
+    Another version of Saffron may have written it: fields that are unknown here are left out. SaffronError: the file is
+    there, but cannot be read, though a system runs or may run.
+    """
+    path = state_path(data)
     try:
-        raw = json.loads(state_path(data).read_text("utf-8"))
-        services = tuple(ServiceState(**{**one, "process": _process(one["process"])}) for one in raw.pop("services"))
-        supervisor, broker = ProcessId(**raw.pop("supervisor")), _process(raw.pop("broker"))
-        return SystemState(**raw, supervisor=supervisor, broker=broker, services=services)
-    except (OSError, ValueError, KeyError, TypeError):
+        raw = json.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a file half written before a crash is no JSON
+        return None
+    except OSError as error:
+        raise SaffronError(
+            f"{path} cannot be read: {error.strerror}; --data DIR or SAFFRON_DATA names another directory"
+        ) from error
+    try:
+        return _system(raw)
+    except (KeyError, TypeError, AttributeError):
+        if (supervisor := _supervisor(raw)) is not None and supervisor.alive():
+            raise SaffronError(
+                f"another version of Saffron runs under {data}, and its {path.name} cannot be read here: `saffron`"
+                f" down` of that version ends it; so does the end of process {supervisor.pid} (kill {supervisor.pid})"
+            ) from None
         return None
 
 
 def running(settings: Settings) -> SystemState | None:
-    """The state of this machine's running system, if the settings name it; else None."""
-    found = read_state(settings.data)
+    """The state of this machine's running system, if it can be read and the settings name it; else None."""
+    try:
+        found = read_state(settings.data)
+    except SaffronError:  # `connect` has told it, unless the settings name another broker
+        return None
     if found is None or not found.alive:
         return None
     return found if (found.bootstrap, found.prefix) == (settings.bootstrap, settings.prefix) else None
 
 
+def _system(raw: Mapping[str, Any]) -> SystemState:
+    services = tuple(
+        ServiceState(**{**_known(ServiceState, one), "process": _process(one.get("process"))})
+        for one in raw["services"]
+    )
+    processes = {"supervisor": ProcessId(**raw["supervisor"]), "broker": _process(raw.get("broker"))}
+    return SystemState(**{**_known(SystemState, raw), **processes, "services": services})
+
+
+def _known(record: type[ServiceState | SystemState], raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `raw` that this version has too."""
+    return {one.name: raw[one.name] for one in fields(record) if one.name in raw}
+
+
 def _process(raw: Mapping[str, Any] | None) -> ProcessId | None:
     return None if raw is None else ProcessId(**raw)
+
+
+def _supervisor(raw: Any) -> ProcessId | None:
+    """The supervisor of a state that cannot be read as a whole."""
+    try:
+        return ProcessId(raw["supervisor"]["pid"], raw["supervisor"]["began"])
+    except (KeyError, TypeError):
+        return None
 
 
 def connect(loaded: Loaded) -> Settings:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from subprocess import PIPE
 
@@ -40,8 +41,31 @@ def test_the_state_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     written = state(me(), ServiceState("matcher", "ready", 1234, "x.log", me(), 2, "nothing"))
     write_state(tmp_path, written)
     assert read_state(tmp_path) == written
-    (tmp_path / "state.json").write_text('{"phase": "of another version"}')
+    (tmp_path / "state.json").write_text('{"phase": "run')
     assert read_state(tmp_path) is None
+
+
+def test_the_state_of_another_version_is_read_as_far_as_it_is_known(tmp_path: Path) -> None:
+    written = state(me(), ServiceState("matcher", "ready", 1234, "x.log"))
+    write_state(tmp_path, written)
+    raw = json.loads((tmp_path / "state.json").read_text())
+    raw["of_a_later_one"] = raw["services"][0]["of_a_later_one"] = 1
+    del raw["control"], raw["services"][0]["host"], raw["services"][0]["process"]
+    (tmp_path / "state.json").write_text(json.dumps(raw))
+    assert read_state(tmp_path) == written
+
+
+def test_the_state_of_a_running_system_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps({"phase": "running", "supervisor": asdict(GONE)}))
+    assert read_state(tmp_path) is None
+    path.write_text(json.dumps({"phase": "running", "supervisor": asdict(me())}))
+    with pytest.raises(SaffronError, match=rf"another version .* {tmp_path}.* the end of process {os.getpid()}"):
+        read_state(tmp_path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(SaffronError, match=r"state.json cannot be read: Is a directory"):
+        read_state(tmp_path)
 
 
 def test_commands_find_the_running_system_under_the_data_directory(tmp_path: Path) -> None:
