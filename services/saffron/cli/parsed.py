@@ -64,10 +64,10 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
 
 def stream_name(text: str) -> str:
     """The name of a stream that is to be made. BadParameter: it is none."""
-    from saffron.records.stream import is_name
+    from saffron.records.stream import NEW_NAMES, is_new_name
 
-    if not is_name(text):
-        raise typer.BadParameter(f"{text!r} is no name of a stream: letters, digits, _ and -")
+    if not is_new_name(text):
+        raise typer.BadParameter(f"{text!r} is no name of a stream: {NEW_NAMES}")
     return text
 
 

@@ -14,6 +14,10 @@ JSON_SCHEMA = "json-schema"
 WITH_REGISTRY = ("avro", "protobuf")
 FORMATS = (JSON, JSON_SCHEMA, *WITH_REGISTRY)
 _NAME = re.compile(r"[A-Za-z0-9_-]+", flags=re.ASCII)
+_NEW_NAME = re.compile(r"(?!.{201})[A-Za-z_](?:-?[A-Za-z0-9_])*-?", flags=re.ASCII)
+NEW_NAMES = (
+    "letters, digits, _ and -, 200 at most, beginning with a letter or _, and without --, which begins a comment"
+)
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", flags=re.ASCII)
 _FIELDS = frozenset(
     {
@@ -159,8 +163,13 @@ class StreamRecord:
 
 
 def is_name(text: str) -> bool:
-    """True if `text` is a valid stream name."""
+    """True if a stream that is there may have the name `text`."""
     return _NAME.fullmatch(text) is not None
+
+
+def is_new_name(text: str) -> bool:
+    """True if a stream that is to be made may have the name `text`: the FROM of a query can say it."""
+    return _NEW_NAME.fullmatch(text) is not None
 
 
 def stem_of(name: str, generation: int) -> str:

@@ -12,7 +12,7 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.errors import SchemaError
 from saffron.mapping.definition_reader import MAX_PARTITIONS, is_registry
 from saffron.records.same_events import same_events
-from saffron.records.stream import FORMATS, WITH_REGISTRY, StreamRecord, is_name
+from saffron.records.stream import FORMATS, NEW_NAMES, WITH_REGISTRY, StreamRecord, is_new_name
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.log.topics import Topics, topic_files
 from saffron.schema.schema import Schema
@@ -88,8 +88,6 @@ class StreamPlan:
 
 def check_values(change: StreamChange) -> None:
     """Refused: a part of the change is invalid in itself."""
-    if not is_name(change.name):
-        raise Refused(400, "name", f"{change.name!r} is no name of a stream: letters, digits, _ and -")
     if change.schema is not None:
         try:
             from_json_schema(change.schema)
@@ -104,6 +102,12 @@ def check_values(change: StreamChange) -> None:
         _check_format(change.format, change.registry)
     if change.registry is not None:
         _check_registry(change.registry)
+
+
+def require_new_name(name: str) -> None:
+    """Refused: no query could say the name, so that no stream is made with it."""
+    if not is_new_name(name):
+        raise Refused(400, "name", f"{name!r} is no name of a stream: {NEW_NAMES}")
 
 
 def _check_format(form: str, registry: str | None) -> None:

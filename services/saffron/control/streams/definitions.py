@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from saffron.control.checks import Refused
-from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign
+from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, require_foreign, require_new_name
 from saffron.control.streams.stream_topics import inner_topics_used, with_topics
 from saffron.counted import counted
 from saffron.durations import as_option
@@ -29,6 +29,8 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
     """
     wanted = read_definition(text)
     before = now.streams.get(wanted.name)
+    if before is None:
+        require_new_name(wanted.name)
     if wanted.name == DEFAULT_STREAM or (before is not None and before.definition is None):
         raise Refused(
             409, "name", f"stream {wanted.name!r} is no merged stream, and cannot become one: name it otherwise"

@@ -14,7 +14,7 @@ from aiohttp import web
 from saffron.control.checks import MOST_CHARACTERS, Refused
 from saffron.control.guard import answer
 from saffron.control.requests import count_of, definition_text, json_body, number_of, text_of
-from saffron.control.streams.change import StreamContext, require_foreign
+from saffron.control.streams.change import StreamContext, require_foreign, require_new_name
 from saffron.control.streams.readings import message_body, message_readings, read_source, reading_body
 from saffron.control.streams.table_look import tables_now
 from saffron.control.streams.topic_names import foreign_topics
@@ -27,7 +27,6 @@ from saffron.mapping.message import Message
 from saffron.mapping.proposals.definition_writer import write_definition
 from saffron.mapping.proposals.infer import infer
 from saffron.mapping.tables.table import Table
-from saffron.records.stream import is_name
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.messages import message_of
@@ -79,8 +78,7 @@ class DefinitionsApi:
     async def infer(self, request: web.Request) -> web.Response:
         body = await json_body(request, {"topics", "name", "messages", "registry"})
         topics, name = _topics_of(body), text_of(body, "name")
-        if not is_name(name):
-            raise Refused(400, "name", f"{name!r} is no name of a stream: letters, digits, _ and -")
+        require_new_name(name)
         registry = _registry_of(body)
         newest = await self._newest(topics, number_of(body, "messages", _MESSAGES, most=MOST_MESSAGES))
         return answer(await asyncio.to_thread(self._proposed, name, topics, newest, registry))

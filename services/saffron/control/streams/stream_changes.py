@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from saffron.control.checks import Refused
-from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan, check_values, require_free
+from saffron.control.streams.change import (
+    StreamChange,
+    StreamContext,
+    StreamPlan,
+    check_values,
+    require_free,
+    require_new_name,
+)
 from saffron.control.streams.definitions import plan_bounds
 from saffron.control.streams.refusals import refuse_key, refuse_schema, refuse_topic
 from saffron.control.streams.stream_topics import inner_topics_used, with_topics
@@ -26,6 +33,7 @@ def plan_change(change: StreamChange, now: StreamContext) -> StreamPlan:
         return plan_bounds(change, before, now)
     if before is not None:
         return _changed(before, change, now)
+    require_new_name(change.name)
     record = _new(change, now) if change.source is None else _rekeyed(change, change.source, now)
     return with_topics(None, record, change, now)
 

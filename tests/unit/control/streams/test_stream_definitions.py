@@ -104,6 +104,12 @@ def test_what_a_later_version_wrote_into_a_definition_stays(client: Client) -> N
     assert (changed.definition.version, changed.definition.unknown) == (2, {"later": 7})
 
 
+def test_a_new_stream_has_a_name_that_a_query_can_say(client: Client) -> None:
+    assert "'2nd' is no name of a stream: letters, digits" in refused(
+        client, SHOP.replace("stream: shop", "stream: 2nd")
+    )
+
+
 def test_what_changes_is_said(client: Client) -> None:
     apply(client, SHOP)
     found = apply(client, SHOP.replace("10s", "20s").replace("order.id", "order.number") + TRUCKS)

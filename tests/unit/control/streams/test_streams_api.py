@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from saffron import language
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, check_values
+from saffron.language import parse
+from saffron.records.stream import StreamRecord, is_new_name
 from saffron.runtime.log import TopicSpec
 from tests.unit.control.world import TOPICS, Ask, World
 
@@ -64,7 +67,10 @@ def test_what_cannot_be_is_refused() -> None:
         for method, path, body, status, kind in (
             ("POST", "/api/streams", {"name": "s"}, 409, "topic"),
             ("POST", "/api/streams", {"name": "s", "topic": "p.trends"}, 409, "topic"),
-            ("POST", "/api/streams", {"name": "a.b", "topic": "trades"}, 400, "name"),
+            *(
+                ("POST", "/api/streams", {"name": name, "topic": "trades"}, 400, "name")
+                for name in ("a.b", "2nd", "-", "--json", "a--b", "a" * 201)
+            ),
             ("POST", "/api/streams", {"name": "s", "topic": 5}, 400, "body"),
             ("POST", "/api/streams", {"name": "s", "partitions": 0}, 400, "body"),
             ("POST", "/api/streams", {"topic": "trades"}, 400, "body"),
@@ -95,3 +101,28 @@ def test_what_cannot_be_is_refused() -> None:
 def test_a_registry_is_an_address_without_a_password(registry: str, why: str) -> None:
     with pytest.raises(Refused, match=why):
         check_values(StreamChange("s", format="avro", registry=registry))
+
+
+def test_a_stream_with_a_name_of_before_that_no_query_can_say_can_be_changed_and_removed() -> None:
+    world = World()
+    record = StreamRecord("2nd", "trades")
+
+    async def talk(ask: Ask) -> None:
+        status, row = await ask("PATCH", "/api/streams/2nd", {"disorder": 7})
+        assert (status, row["disorder"]) == (200, 7)
+        status, found = await ask("DELETE", "/api/streams/2nd")
+        assert (status, found["removed"]) == (200, True)
+
+    world.log.create_topics([TopicSpec("trades", 1, {})])
+    world.tables.apply(TOPICS.streams, b"2nd", record.encode(), 0)
+    world.run(talk)
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "_", "a-b", "a-", "A1_-2", "2nd", "-", "--json", "a--b", "", "a b", "é", "a" * 200]
+)
+@pytest.mark.parametrize("more", ["", "a", "-", "-" * 2])
+def test_a_new_stream_has_a_name_that_a_query_can_say(name: str, more: str) -> None:
+    assert is_new_name(name + more) == language.is_name(name + more)
+    if is_new_name(name + more):
+        assert parse(f"FROM {name}{more} PATTERN SEQ(A a, A b) WITHIN 1 hour").stream == name + more
