@@ -115,9 +115,14 @@ def _produce_to_topic(
 
 
 def require_users_topic(client: Client, topic: str) -> None:
-    """InputError: the topic is Saffron's own, and no stream's. What it holds is read as written by a service."""
-    prefix = client.settings.prefix
-    if topic.startswith(prefix) and all(topic != stream.topic for stream in client.streams().values()):
+    """InputError: services write the topic, so that what it holds is read as theirs: Saffron's own, or a merged or
+    rekeyed stream's.
+    """
+    prefix, streams = client.settings.prefix, client.streams().values()
+    for stream in streams:
+        if stream.topic == topic:
+            _require_own(stream)
+    if topic.startswith(prefix) and all(topic != stream.topic for stream in streams):
         raise InputError(
             f"topic {topic!r} is Saffron's own, as all that begin with {prefix!r}: name a topic of yours, or a stream "
             "with --stream"
@@ -125,16 +130,21 @@ def require_users_topic(client: Client, topic: str) -> None:
 
 
 def _require_plain(stream: StreamRecord) -> None:
-    """InputError: the stream is not of JSON events, or is made from another."""
+    """InputError: the stream is not of JSON events, or windowing makes it."""
+    _require_own(stream)
+    if stream.format != JSON:
+        raise InputError(
+            f"stream {stream.name!r} has messages of format {stream.format}: produce them by a client that knows it"
+        )
+
+
+def _require_own(stream: StreamRecord) -> None:
+    """InputError: windowing writes the stream's topic, from other topics."""
     if stream.definition is not None:
         topics = ", ".join(stream.definition.numbers)
         raise InputError(f"stream {stream.name} is merged from {topics}: produce messages to these")
     if origin := stream.source:
         raise InputError(f"stream {stream.name!r} is made from {origin}: produce to that, `--stream {origin}`")
-    if stream.format != JSON:
-        raise InputError(
-            f"stream {stream.name!r} has messages of format {stream.format}: produce them by a client that knows it"
-        )
 
 
 def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from saffron.cli.streams.lines import LeftOut
 from saffron.cli.streams.messages import produce_messages
 from saffron.cli.streams.produce import require_users_topic
 from saffron.errors import InputError
-from saffron.records.stream import StreamRecord
+from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.process.config import Settings
 from tests.memory.memory_broker import MemoryBroker
@@ -29,6 +29,25 @@ def test_a_topic_of_saffrons_own_is_refused_unless_it_is_a_streams(topic: str) -
             with pytest.raises(InputError, match=f"topic '{topic}' is Saffron's own, as all that begin with 't.'"):
                 require_users_topic(client, topic)
         require_users_topic(client, "orders")
+    client.log.close()
+
+
+@pytest.mark.parametrize(
+    ("stream", "why"),
+    [
+        (
+            StreamRecord("s", "t.s", definition=AppliedDefinition("", {"orders": 0}, 1)),
+            "stream s is merged from orders",
+        ),
+        (StreamRecord("s", "t.s", source="events"), "stream 's' is made from events"),
+    ],
+)
+def test_a_topic_that_windowing_writes_is_refused(stream: StreamRecord, why: str) -> None:
+    client = Client(Settings(prefix="t.", bootstrap="memory"), MemoryLog(MemoryBroker(lambda: 5)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "streams", lambda _: {"s": stream})
+        with pytest.raises(InputError, match=why):
+            require_users_topic(client, stream.topic)
     client.log.close()
 
 
