@@ -151,6 +151,7 @@ def test_a_query_that_can_cost_too_much_is_warned_of(
         ("up", "--without", "nonsense"),
         ("up", "--registry", "http://registry:8081"),
         ("query", "check"),
+        ("dlq", "send-again", "events/0/17", "--stream", "s"),
         ("stream", "add", "s", "--disorder", "soon"),
     ],
 )

@@ -39,6 +39,8 @@ def events(tmp_path: Path) -> str:
         (["--policy", "catch-up"], "--policy goes with --latency-bound"),
         (["--latency-bound", "1s", "--rate", "1.4x", "--seed", "-1"], "-1 is not in the range"),
         (["--why", "x=1", "--latency-bound", "1s", "--shed", "pspice"], "leave --latency-bound, --shed out"),
+        (["--latency-bound", "1s", "--rate", "1.4x", "--truth"], "--truth adds recall and precision to --stats"),
+        (["--why-events", "3"], "--why-events goes with --why KEY"),
         (["--latency-bound", "1s"], "--latency-bound needs a --rate"),
         (["--latency-bound", "1s", "--rate", "fast"], "--rate fast: give events a second"),
         (["--latency-bound", "1s", "--rate", "1.4x", "--shed", "pspise"], "pspice"),

@@ -36,3 +36,14 @@ def test_a_system_of_another_version_is_not_taken_for_none(tmp_path: Path, comma
     assert f"another version of Saffron runs under {tmp_path}" in told
     assert f"kill {me.pid}" in told
     assert done.exit_code == 1
+
+
+def test_a_second_up_says_which_of_its_options_have_no_effect(tmp_path: Path) -> None:
+    me = processes.identify(os.getpid())
+    assert me is not None
+    write_state(tmp_path, SystemState("running", "", me, "p.", "127.0.0.1:1", True, 1, None, "", ()))
+    up = ["up", "--data", str(tmp_path)]
+    options = ["--partitions", "4", "--latency-bound", "1s", "--without", "control"]
+    told = CliRunner().invoke(main.app, [*up, *options]).output.replace("\n", " ")
+    assert "started with, without --partitions, --latency-bound, --without: `saffron down` first" in told
+    assert "started with" not in CliRunner().invoke(main.app, up).output

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from saffron.runtime.replay.replay import Replay
     from saffron.schema.schema import Schema
 
+_SHOWN = 40
+"""Events that `--why` shows unless --why-events says otherwise."""
+
 
 @dataclass(frozen=True)
 class ResultOptions:
@@ -72,7 +75,9 @@ def replay(
             metavar="KEY|ID", help="What became of each event of a key (symbol=IBM), or on the way to a match."
         ),
     ] = None,
-    why_events: Annotated[int, typer.Option(min=1, help="With --why KEY: of how many events, the last ones.")] = 40,
+    why_events: Annotated[
+        int | None, typer.Option(min=1, help="With --why KEY: of how many events, the last ones [default: 40].")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="With --why: one JSON object a query.")] = False,
     *,
     results: ResultOptions,
@@ -98,15 +103,17 @@ def replay(
         zcat events.gz | saffron replay -q fraud.saf - --disorder 5s --dead-letters bad.jsonl
     """
     _require_together(partitions > 1, why, json=json, results=results.given, sheds=shedding.given)
+    if why is None and why_events is not None:
+        raise typer.BadParameter("--why-events goes with --why KEY")
     queries = read_texts(query or [], text or [], "name its file with -q")
     read = Read(schema_at(schema) if schema else None, lenient, disorder or 0)
-    others = [*shedding.given, *(["--disorder"] if disorder else [])]
+    others = [*shedding.given, *([] if disorder is None else ["--disorder"])]
     texts = [one.text for one in queries]
     inputs = _inputs(stream, events, read.schema, partitions, key, texts, others=others)
     if why is None:
         _run(inputs, queries, read, results, shedding)
     else:
-        _explain(inputs, queries, read, why, shown=why_events, json=json)
+        _explain(inputs, queries, read, why, shown=why_events or _SHOWN, json=json)
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,8 @@ def _run(
 ) -> None:
     """Run the queries, and print their results and messages."""
     asked = shedding.asked
+    if shedding.truth and not wanted.stats:
+        raise typer.BadParameter("--truth adds recall and precision to --stats: give both")
     from saffron.runtime.replay.fused import Query
     from saffron.runtime.replay.replay import Replay  # after the cheap checks: this loads Numba
     from saffron.runtime.streams.whole_tables import read_again

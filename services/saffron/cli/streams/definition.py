@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -86,7 +87,10 @@ def infer(
 def check(
     definition: Annotated[Path, typer.Argument(metavar="FILE", help="The definition.")],
     inputs: Annotated[
-        list[str] | None, typer.Argument(metavar="TOPIC=FILE...", help="Files in place of topics.")
+        list[str] | None,
+        typer.Argument(
+            metavar="TOPIC=FILE...", help="Files in place of topics; several of a topic are its partitions."
+        ),
     ] = None,
     sample: Sample = 1000,
     *,
@@ -111,14 +115,14 @@ def check(
         tables = whole_tables(
             found,
             lambda topic: (
-                samples.records_of_file(files[topic], topic)
+                samples.records_of_files(files[topic], topic)
                 if topic in files
                 else samples.whole_topic(_known(client), topic)
             ),
         )
         look_up = look_up_in(found, tables)
         readings = [
-            read_all(found, one, samples.of_file(files[one.topic], one.topic, sample), look_up=look_up)
+            read_all(found, one, samples.of_files(files[one.topic], one.topic, sample), look_up=look_up)
             if one.topic in files
             else read_newest(_known(client), found, one, sample, look_up)
             for one in found.sources
@@ -185,14 +189,14 @@ def read_newest(
     return read_source(stream, source, messages, client.settings.max_future_ms, look_up)
 
 
-def _files(inputs: Sequence[str], topics: Sequence[str]) -> dict[str, Path]:
+def _files(inputs: Sequence[str], topics: Sequence[str]) -> Mapping[str, Sequence[Path]]:
     """The files that stand for topics. BadParameter: one is no TOPIC=FILE of this definition."""
-    files = {}
+    files: defaultdict[str, list[Path]] = defaultdict(list)
     for one in inputs:
         topic, _, path = one.partition("=")
         if topic not in topics or not path:
             raise typer.BadParameter(f"{one!r} is no TOPIC=FILE. {known_names('Its topics are', topics, topic)}")
-        files[topic] = Path(path)
+        files[topic].append(Path(path))
     return files
 
 

@@ -145,6 +145,8 @@ def send_again(
         saffron dlq send-again --reason schema --dry-run
     """
     _require_sensible(letters or [], reason, file, edit)
+    if letters and stream is not None:
+        raise typer.BadParameter("--stream says which of a --reason: leave it out beside IDs")
     given = dict(map(_assignment, put or []))
     with connection(system.connected()) as client:
         desk, sources = _desk(client), Sources(client.streams().values())

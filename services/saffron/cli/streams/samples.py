@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -40,12 +40,25 @@ def of_file(path: Path, topic: str, count: int) -> list[Message]:
 
     InputError: it cannot be read.
     """
-    return [message(record) for record in deque(records_of_file(path, topic), maxlen=count)]
+    return _last(records_of_file(path, TopicPartition(topic, 0)), count)
 
 
-def records_of_file(path: Path, topic: str) -> Iterator[Record]:
+def of_files(paths: Sequence[Path], topic: str, count: int) -> list[Message]:
+    """The last messages of each of the files of a topic, which are its partitions."""
+    places = (TopicPartition(topic, partition) for partition in range(len(paths)))
+    return [
+        one for path, place in zip(paths, places, strict=True) for one in _last(records_of_file(path, place), count)
+    ]
+
+
+def records_of_files(paths: Sequence[Path], topic: str) -> Iterator[Record]:
+    """All records of the files of a topic, which are its partitions."""
+    for partition, path in enumerate(paths):
+        yield from records_of_file(path, TopicPartition(topic, partition))
+
+
+def records_of_file(path: Path, where: TopicPartition) -> Iterator[Record]:
     """The records of a file of lines or a table, as a replay reads it. InputError: it cannot be read."""
-    where = TopicPartition(topic, 0)
     for chunk in read_events([path], typed=False):
         for row, number in enumerate(chunk.lines.tolist()):
             yield record_in(chunk.batch.value(row), where, number - 1)
@@ -60,6 +73,10 @@ def whole_topic(client: Client, topic: str) -> Iterator[Record]:
 def message(record: Record) -> Message:
     """A record as a message."""
     return message_of(record, record.value)
+
+
+def _last(records: Iterable[Record], count: int) -> list[Message]:
+    return [message(record) for record in deque(records, maxlen=count)]
 
 
 def _newest(client: Client, topic: str, count: int) -> Newest:

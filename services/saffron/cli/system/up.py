@@ -13,6 +13,16 @@ from saffron.cli.system.status import document
 from saffron.runtime.local.state import SystemState, read_state
 from saffron.runtime.process.config import JSON, SHED, load
 
+_OPTIONS = {
+    "bootstrap": "--brokers",
+    "prefix": "--prefix",
+    "partitions": "--partitions",
+    "latency_bound_ms": "--latency-bound",
+    "results_format": "--results-format",
+    "results_registry": "--registry",
+}
+"""Setting -> the option that sets it when a system starts."""
+
 
 def up(
     data: options.Data = None,
@@ -76,6 +86,10 @@ def up(
         if fresh:
             raise typer.BadParameter(f"a system runs under {settings.data}: `saffron down` first, then --fresh")
         console.say(f"a system runs already under {settings.data} ({running.phase})")
+        ignored = [option for name, option in _OPTIONS.items() if flags.get(name) is not None]
+        ignored += ["--without"] if without else []
+        if ignored:
+            console.say(f"it keeps what it was started with, without {', '.join(ignored)}: `saffron down` first")
         _report(running, json)
         return
     prepare(settings, services)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import saffron as api
+from saffron.cli import main
 from saffron.cli.client import Client
 from saffron.cli.options import System
 from saffron.cli.streams import applied
@@ -84,6 +86,30 @@ def test_what_is_refused_is_shown_with_its_place_and_fails_the_command(files: Pa
         orders.write("{\n")
     body = json.loads(saffron("check", "s.yaml", *BOTH, "--json").stdout)
     assert body[0]["refused"]["not-json"]["first"] == "orders/0/5"
+
+
+def test_several_files_of_a_topic_are_its_partitions(files: Path) -> None:
+    assert saffron("infer", "orders.ndjson", "payments.ndjson", "--name", "shop", "--out", "shop.yaml").exit_code == 0
+    lines = (files / "orders.ndjson").read_text("utf-8")
+    (files / "first.ndjson").write_text("{\n" + lines, "utf-8")
+    done = saffron("check", "shop.yaml", "orders=first.ndjson", *BOTH, "--json")
+    assert done.exit_code == 1
+    orders, payments = json.loads(done.stdout)
+    assert (orders["messages"], orders["events"], payments["messages"]) == (11, 10, 4)
+    assert orders["refused"]["not-json"]["first"] == "orders/0/0"
+    shutil.copy("orders.ndjson", "again.ndjson")
+    with (files / "again.ndjson").open("a", encoding="utf-8") as again:
+        again.write("{\n")
+    done = saffron("check", "shop.yaml", *BOTH, "orders=again.ndjson", "--json")
+    assert json.loads(done.stdout)[0]["refused"]["not-json"]["first"] == "orders/1/5"
+
+
+def test_a_disorder_of_zero_is_given_too(files: Path) -> None:
+    (files / "s.yaml").write_text("stream: s\ndisorder: 5s\nsources: [{topic: orders}]\n", "utf-8")
+    replay = ["replay", "--stream", "s.yaml", "-e", "PATTERN A a WITHIN 1 s", BOTH[0], "--disorder", "0"]
+    done = CliRunner().invoke(main.app, replay)
+    assert done.exit_code == 2
+    assert "beside which --disorder means nothing" in " ".join(done.output.replace("│", " ").split())
 
 
 def test_seconds_that_are_read_as_milliseconds_are_noticed(files: Path) -> None:
