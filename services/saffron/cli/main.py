@@ -119,6 +119,10 @@ def saffron(version: bool = typer.Option(False, "--version", help="Print the ver
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Of the disk, not of the command: it is full, over its quota, its file too large, or broken."""
 
+_LESS_MEMORY = (
+    "A query needs less with a shorter WITHIN, a key, OUTPUT FIRST or COMPRESSED, or a strategy that skips less"
+)
+
 
 def run() -> None:
     """The entry point of the command: expected errors become one message and an exit status."""
@@ -147,6 +151,10 @@ def run() -> None:
     except BrokenPipeError:  # the reader of a pipe (head) has seen enough
         _discard_output()
         sys.exit(0)
+    except MemoryError as error:
+        _discard_output()
+        print(f"saffron: memory is not enough{f': {error}' if str(error) else ''}. {_LESS_MEMORY}", file=sys.stderr)
+        sys.exit(1)
     except OSError as error:
         if error.errno not in _UNWRITABLE:
             raise

@@ -390,3 +390,15 @@ def test_a_query_that_fails_in_one_partition_takes_nothing_from_the_others_of_an
     finally:
         own.forget("picky")
     assert sum(found) == sum(one.returns["n"] for one in saffron.replay(texts[1], events, key="k", partitions=4))
+
+
+@pytest.mark.filterwarnings("ignore:query warning")
+def test_a_query_with_more_matches_than_can_be_listed_fails_and_the_others_go_on() -> None:
+    texts = [
+        "QUERY many PATTERN SEQ(A a, A+ b[]) WHERE skip-till-any-match WITHIN 1 s",
+        "QUERY few PATTERN SEQ(A a, A b) WITHIN 1 s",
+    ]
+    found: list[str] = []
+    with pytest.raises(SaffronError, match=r"query many failed: .*too many to list: OUTPUT COMPRESSED"):
+        found.extend(one.query for one in saffron.replay(texts, [{"type": "A", "ts": ts} for ts in range(60)]))
+    assert found == ["few"] * 59

@@ -291,3 +291,16 @@ def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
         run.stdout.close()
         assert run.stderr is not None
         assert (run.stderr.read(), run.wait()) == (b"", 0)
+
+
+def test_memory_that_is_not_enough_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def app() -> None:
+        raise MemoryError("Unable to allocate 1. TiB")
+
+    monkeypatch.setattr(main, "app", app)
+    monkeypatch.setattr(main, "_discard_output", lambda: None)
+    assert saffron(monkeypatch, "replay") == 1
+    told = "saffron: memory is not enough: Unable to allocate 1. TiB. A query needs less with a shorter WITHIN"
+    assert capfd.readouterr().err.startswith(told)

@@ -16,6 +16,7 @@ from saffron.engine.match.core.nodes import Nodes
 Ints = NDArray[np.int64]
 
 _MOST = 2**34  # events of matches that `Graphs.enumerate` lists
+_FEWER = "OUTPUT COMPRESSED does not list them; OUTPUT FIRST or LONGEST, or a shorter WITHIN, gives fewer"
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class Graphs:
     def sizes(self) -> tuple[int, int, int]:
         """The numbers of matches, of their events, and of distinct beginnings of matches, matches included.
 
-        MemoryError where they are too many to list.
+        OverflowError where they are too many to list.
         """
         total = np.zeros(3)
         paths.sizes(self.first_node, self.root, self.first_before, self.before, total)
         if total[1] > _MOST:
-            raise MemoryError(f"{total[0]:.3g} matches are too many to list")
+            raise OverflowError(f"{total[0]:.3g} matches are too many to list: {_FEWER}")
         matches, events, beginnings = total.astype(np.int64).tolist()
         return matches, events, beginnings
 
@@ -80,7 +81,7 @@ class Graphs:
         """All matches of all graphs, graph by graph, in the order of results.
 
         int64 [matches]: each one's graph; [matches, components]: how many events each component bound; [events]: their
-        places in the ring of rows, match by match. MemoryError where they are too many.
+        places in the ring of rows, match by match. OverflowError where they are too many.
         """
         if self.shared:
             return self._one_by_one()

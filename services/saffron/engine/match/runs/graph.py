@@ -104,7 +104,7 @@ class Linking(Source):
     def _list(self, graphs: Graphs) -> None:
         """Append the matches of graphs to the list of matches, and their chains to the match buffer; both grow first.
 
-        MemoryError if the matches are too many to list.
+        OverflowError if the matches are too many to list.
         """
         runs = self.runs
         count, _, beginnings = graphs.sizes()
