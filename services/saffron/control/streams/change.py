@@ -88,6 +88,8 @@ class StreamPlan:
 
 def check_values(change: StreamChange) -> None:
     """Refused: a part of the change is invalid in itself."""
+    if change.key is not None and not change.key.strip():
+        raise Refused(400, "key", "the key is empty: name the attribute that messages are keyed by, or leave it out")
     if change.schema is not None:
         try:
             from_json_schema(change.schema)

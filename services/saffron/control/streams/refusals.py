@@ -69,9 +69,12 @@ def _missing(change: StreamChange, now: StreamContext) -> int | str | None:
 
 
 def refuse_key(before: StreamRecord, change: StreamChange, now: StreamContext) -> None:
-    """Refused: another key. A key may be set where there was none, if producers use it already."""
+    """Refused: another key. A key may be set where there was none, if producers use it already.
+
+    An empty key, which earlier versions took, is none.
+    """
     del now
-    if change.key in (None, before.key) or (before.key is None and before.source is None):
+    if change.key in (None, before.key) or (not before.key and before.source is None):
         return
     key = "has no key" if before.key is None else f"is keyed by {before.key}"
     another = same_events(before, keyed_name(before, change.key), change.key)

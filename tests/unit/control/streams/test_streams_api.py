@@ -79,6 +79,8 @@ def test_what_cannot_be_is_refused() -> None:
             ("PATCH", "/api/streams/events", {"idle": -1}, 400, "body"),
             *(("PATCH", "/api/streams/events", {one: 2**53 + 1}, 400, one) for one in ("disorder", "idle", "silence")),
             ("POST", "/api/streams", {"name": "s", "partitions": 10_001}, 400, "partitions"),
+            ("POST", "/api/streams", {"name": "s", "topic": "trades", "key": ""}, 400, "key"),
+            ("PATCH", "/api/streams/events", {"key": " "}, 400, "key"),
             ("PATCH", "/api/streams/events", {"topic": "trades"}, 400, "body"),
             ("PATCH", "/api/streams/events", {"schema": {"type": "array"}}, 400, "schema"),
             ("DELETE", "/api/streams/s", None, 404, "unknown"),
@@ -126,3 +128,16 @@ def test_a_new_stream_has_a_name_that_a_query_can_say(name: str, more: str) -> N
     assert is_new_name(name + more) == language.is_name(name + more)
     if is_new_name(name + more):
         assert parse(f"FROM {name}{more} PATTERN SEQ(A a, A b) WITHIN 1 hour").stream == name + more
+
+
+def test_an_empty_key_of_before_can_be_corrected() -> None:
+    world = World()
+    world.tables.apply(TOPICS.streams, b"events", StreamRecord("events", "p.events", key="").encode(), 0)
+
+    async def talk(ask: Ask) -> None:
+        status, row = await ask("PATCH", "/api/streams/events", {"key": "symbol"})
+        assert (status, row["key"]) == (200, "symbol")
+        status, _ = await ask("PATCH", "/api/streams/events", {"key": "user"})
+        assert status == 409
+
+    world.run(talk)
