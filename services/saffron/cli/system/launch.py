@@ -16,6 +16,7 @@ from saffron.cli import console
 from saffron.cli.parsed import unknown_name
 from saffron.distribution import install, lacking
 from saffron.errors import SaffronError, SettingsError
+from saffron.given_files import require_writable
 from saffron.runtime.local import jars, jvm
 from saffron.runtime.local.service_process import log_tail
 from saffron.runtime.local.state import SERVICES, SystemState, read_state
@@ -61,15 +62,17 @@ def require_extras(services: Collection[str], *, embedded: bool) -> None:
 def prepare(settings: Settings, services: Sequence[str]) -> None:
     """Does before the start all that takes long or may fail.
 
-    That is packages, addresses, leftovers, output format, the named broker, Java and jars: what may fail at once first.
+    That is packages, addresses, output format, the data directory, leftovers, the named broker, Java and jars: what may
+    fail at once first.
     """
     require_extras(services, embedded=not settings.bootstrap)
     if "control" in services:
         require_safe(settings.host, settings.token)
     if settings.results_format != JSON:
-        from saffron.runtime.result_formats.writing import require_writable
+        from saffron.runtime.result_formats import writing
 
-        require_writable(settings)
+        writing.require_writable(settings)
+    claim(settings.data)
     if (before := read_state(settings.data)) is not None and (leftovers := end_leftovers(before)):
         console.say(f"ended what an earlier supervisor had left running: {', '.join(leftovers)}")
     if settings.bootstrap:
@@ -95,8 +98,8 @@ def start_detached(
 
     `enough`: return once these services are ready; the others start meanwhile.
     """
-    claim(settings.data)
     log_path = settings.data / "supervisor.log"
+    require_writable(log_path)
     left_out = [f"--without={name}" for name in SERVICES if name not in services]
     with log_path.open("wb") as log:
         child = subprocess.Popen(

@@ -7,6 +7,7 @@ state is in the state file (`state.py`), the only source for other commands.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import select
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from saffron.errors import SaffronError
+from saffron.errors import SaffronError, SettingsError
 from saffron.runtime.local import processes, state
 from saffron.runtime.local.broker import Broker, BrokerError
 from saffron.runtime.local.ports import free_ports, own_address
@@ -266,10 +267,18 @@ class Supervisor:
 
 
 def claim(data: Path) -> None:
-    """Creates the data directory, and marks it as ours if it is empty."""
-    data.mkdir(parents=True, exist_ok=True)
-    if not any(data.iterdir()):
-        (data / _MARK).touch()
+    """Creates the data directory, and marks it as ours if it is empty. SettingsError: that, or writing there, fails."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        if not any(data.iterdir()):
+            (data / _MARK).touch()
+        if not os.access(data, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise SettingsError(
+            f"data directory {data} cannot be made or written: {error.strerror}; --data DIR or SAFFRON_DATA names"
+            " another"
+        ) from error
 
 
 def erase(data: Path) -> None:

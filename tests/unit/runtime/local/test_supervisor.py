@@ -14,14 +14,15 @@ from subprocess import PIPE
 
 import pytest
 
-from saffron.errors import SaffronError, UnavailableError
+from saffron.cli.system.launch import prepare
+from saffron.errors import SaffronError, SettingsError, UnavailableError
 from saffron.runtime.local import processes, service_process
 from saffron.runtime.local.ports import free_ports
 from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.local.service_process import ServiceProcess
 from saffron.runtime.local.state import ServiceState, SystemState, connect, read_state, write_state
 from saffron.runtime.local.supervisor import StartOptions, Supervisor, claim, end_leftovers, erase
-from saffron.runtime.process.config import load
+from saffron.runtime.process.config import Settings, load
 
 GONE = ProcessId(os.getpid(), "earlier")
 
@@ -96,6 +97,14 @@ def test_only_a_directory_that_is_ours_is_emptied(tmp_path: Path) -> None:
     with pytest.raises(SaffronError, match=r"--fresh would delete all of .*home, which was not empty .*\(letters\)"):
         erase(home)
     assert (home / "letters").exists()
+
+
+@pytest.mark.parametrize(("path", "why"), [("file", "File exists"), ("file/x", "Not a directory")])
+def test_a_data_directory_that_cannot_be_made_is_told_before_the_start(path: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    told = f"^data directory {tmp_path / path} cannot be made or written: {why}; --data DIR"
+    with pytest.raises(SettingsError, match=told):
+        prepare(Settings(data=tmp_path / path, bootstrap="127.0.0.1:1"), ["windowing"])
 
 
 def test_what_a_killed_supervisor_left_running_is_ended() -> None:
