@@ -6,7 +6,7 @@ import hmac
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import orjson
 from aiohttp import web
@@ -87,10 +87,10 @@ def guards(host: str, token: str) -> list[Any]:
     @web.middleware
     async def same_origin(request: web.Request, handler: Handler) -> web.StreamResponse:
         """Rejects requests by other sites' pages through a browser on this machine (rebinding, forged posts)."""
-        if host in LOOPBACK and urlsplit(f"//{request.host}").hostname not in LOOPBACK:
+        if host in LOOPBACK and _parts(f"//{request.host}").hostname not in LOOPBACK:
             raise Refused(403, "host", f"this service is {host}, not {request.host}")
         origin = request.headers.get("Origin")
-        if request.method not in _READS and origin is not None and urlsplit(origin).netloc != request.host:
+        if request.method not in _READS and origin is not None and _parts(origin).netloc != request.host:
             raise Refused(403, "origin", f"a page of {origin} may not change queries here")
         return await handler(request)
 
@@ -101,6 +101,14 @@ def guards(host: str, token: str) -> list[Any]:
         return await handler(request)
 
     return [errors, same_origin, authorised]
+
+
+def _parts(url: str) -> SplitResult:
+    """The parts of a URL; Refused if it is none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise Refused(403, "host", f"{url!r} is no address of a page or service") from None
 
 
 def _is_open(request: web.Request) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from saffron.carets import quoted
 from saffron.control.checks import MOST_CHARACTERS, Refused
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
@@ -69,8 +70,8 @@ def number_of(body: Mapping[str, Any], field: str, otherwise: int, *, most: int)
 
 def count_of(text: str) -> int:
     """A number of rows, from a parameter."""
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_ROWS:
-        raise Refused(400, "count", f"count must be a number from 1 to {MOST_ROWS}, not {text!r}")
+    if not text.isdecimal() or len(text) > len(str(MOST_ROWS)) or not 1 <= int(text) <= MOST_ROWS:
+        raise Refused(400, "count", f"count must be a number from 1 to {MOST_ROWS}, not {quoted(text)}")
     return int(text)
 
 

@@ -69,6 +69,8 @@ class Node:
             raise DefinitionError(_rendered(f"this is no YAML: {error.problem}", text, at, at + 1, hint)) from None
         except yaml.YAMLError as error:
             raise DefinitionError(f"definition error: this is no YAML: {error}") from None
+        except RecursionError:
+            raise DefinitionError("definition error: it is nested too deep: brackets within brackets") from None
         if node is None:
             raise DefinitionError("definition error: the text is empty\nIt begins with the line: stream: NAME")
         return cls(text, node, "the definition")

@@ -174,8 +174,13 @@ def test_not_json_and_too_large_are_refused(world: World) -> None:
         assert (await ask("POST", "/api/check", data=huge, headers=headers))[0] == 413
         assert (await ask("GET", "/api/nothing"))[0] == 404
         assert (await ask("PATCH", "/api/queries"))[0] == 405
-        status, body = await ask("GET", "/api/results?count=0")
-        assert (status, body["error"]["kind"]) == (400, "count")
+        for count in ("0", "201", "x", "9" * 5000):
+            status, body = await ask("GET", f"/api/results?count={count}")
+            assert (status, body["error"]["kind"]) == (400, "count")
+        sheds: list[Any] = [[], {}, None, 5]
+        for shed in sheds:
+            status, body = await ask("POST", "/api/queries", {"text": TEXT.replace("rally", "other"), "shed": shed})
+            assert (status, body["error"]["kind"]) == (400, "shed")
 
     world.run(talk)
 

@@ -139,3 +139,14 @@ def test_a_token_is_given_in_one_way() -> None:
         assert (await ask("GET", "/api/queries?token=secret"))[0] == 401
 
     raw(talk)
+
+
+def test_addresses_that_are_none_are_refused() -> None:
+    async def talk(world: World, ask: Asked) -> None:
+        for given in ({"Host": "[::1"}, {"Origin": "http://[bad"}):
+            status, body = await ask("POST", "/api/queries", Authorization="Bearer secret", **given)
+            assert status == 403
+            assert b"is no address" in body
+        assert world.sent == []
+
+    raw(talk)

@@ -202,6 +202,7 @@ ERRORS = {
     "stream: a\nsources:\n- topic: t\n  format: csv\n  envelope: lines": ("has no `envelope`", "LINE 5", "is an event"),
     "stream: a\nsources:\n- topic: t\n  format: csv\n  explode: a": ("has no `explode`", "LINE 5", "is an event"),
     "stream: a\npatience: 30s\nsources: [{topic: t}]": ("has no `patience`", "LINE 2", "There are"),
+    "[" * 20_000: ("nested too deep", "", ""),
     "stream: [": ("no YAML", "LINE 1", ""),
     "stream: a\nsources:\n\t- topic: t": ("no YAML", "LINE 3", "by spaces"),
     'stream: a\nsources:\n- topic: t\n  type: "T\n\n\n': ("no YAML", "LINE 4", "not closed"),

@@ -21,7 +21,7 @@ def refusal(name: object) -> str:
     from saffron.language.syntax.hints import suggestion
 
     written = quoted(name) if isinstance(name, str) else repr(name)
-    if name in SUCCESSORS:
+    if isinstance(name, str) and name in SUCCESSORS:
         return f"{written} is a baseline of experiments, no shedder: choose {SUCCESSORS[name]}"
     hint = suggestion(name, SHEDDERS) if isinstance(name, str) else ""
     return f"there is no shedder {written}; there are {', '.join(SHEDDERS)}. {hint}".rstrip()
