@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -16,11 +17,16 @@ from saffron.cli.client import Client, connection
 from saffron.cli.parsed import number_option
 from saffron.cli.queries.standing import read_standing
 from saffron.errors import LogError
-from saffron.runtime.log import Record, TopicPartition
+from saffron.runtime.log import Consumer, Record, TopicPartition
 from saffron.runtime.log.topics import topic_files
 
 _BATCH = 1000
 _WAIT = 0.2
+_LOOK = 5.0
+"""Seconds between looks for new partitions and topics."""
+
+Topics = Callable[[], Sequence[str]]
+"""Full names of topics, as they are when it is called."""
 
 
 @options.of_system
@@ -54,9 +60,8 @@ def tail(
         saffron tail dead-letters --from earliest --end
     """
     with connection(system.connected()) as client:
-        names = [full_name(client, name) for name in topics or _result_topics(client)]
         shown = 0
-        for record in follow(client, names, start == "earliest", timeout, end):
+        for record in follow(client, _named(client, topics or []), start == "earliest", timeout, end):
             sys.stdout.buffer.write(line(record) + b"\n")
             shown += 1
             if shown == count:
@@ -69,26 +74,79 @@ def tail(
         raise typer.Exit(1)
 
 
-def follow(client: Client, topics: list[str], earliest: bool, timeout: float | None, end: bool) -> Iterator[Record]:
-    """The committed records of topics, from the earliest or from now on, until the end, a silence, or for ever."""
+def follow(client: Client, topics: Topics, earliest: bool, timeout: float | None, end: bool) -> Iterator[Record]:
+    """The committed records of topics, from the earliest or from now on, until the end, a silence, or for ever.
+
+    `topics`: their names, asked for again from time to time.
+    """
     consumer = client.log.consumer(client.settings.group("tail"), committed_only=True, client_id="tail")
     try:
-        where = [TopicPartition(name, one) for name in topics for one in range(client.partitions(name))]
-        consumer.assign({one: consumer.watermarks(one)[0 if earliest else 1] for one in where})
-        last = time.monotonic()
+        places = _Places(client, consumer, topics, earliest=earliest)
+        last = looked = time.monotonic()
         while True:
             records = consumer.poll(_BATCH, _WAIT)
             yield from records
+            places.read(records)
+            now = time.monotonic()
+            if not end and now - looked >= _LOOK:
+                looked = now
+                places.look()
             if records:
-                last = time.monotonic()
+                last = now
                 continue
             sys.stdout.flush()
-            if end and all(consumer.at_end(one) for one in where):
+            if end and all(consumer.at_end(one) for one in places.next):
                 return
-            if timeout is not None and time.monotonic() - last > timeout:
+            if timeout is not None and now - last > timeout:
                 return
     finally:
         consumer.close()
+
+
+class _Places:
+    """The partitions that are followed. `next`: the offset to be read next in each."""
+
+    def __init__(self, client: Client, consumer: Consumer, topics: Topics, *, earliest: bool) -> None:
+        self._client = client
+        self._consumer = consumer
+        self._topics = topics
+        self._earliest = earliest
+        self._looked = _now_ms()
+        where = [TopicPartition(name, one) for name in topics() for one in range(client.partitions(name))]
+        self.next = {one: consumer.watermarks(one)[0 if earliest else 1] for one in where}
+        consumer.assign(self.next)
+
+    def read(self, records: Sequence[Record]) -> None:
+        """Notes what has been read."""
+        for record in records:
+            self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
+
+    def look(self) -> None:
+        """Takes up partitions and topics that are new. Where the log does not answer, the next look finds them."""
+        now, followed = _now_ms(), {one.topic for one in self.next}
+        with suppress(LogError):
+            where = [
+                TopicPartition(name, one)
+                for name in self._topics()
+                for one in range(self._client.log.partitions(name) or 0)
+            ]
+            new = {one: self._begin(one, followed) for one in where if one not in self.next}
+            if new:
+                self.next |= new
+                self._consumer.assign(self.next)
+            self._looked = now
+
+    def _begin(self, where: TopicPartition, followed: Collection[str]) -> int:
+        """Where a new partition is read from: in a topic that is followed all of it, else what came since the last
+        look.
+        """
+        if self._earliest or where.topic in followed:
+            return self._consumer.watermarks(where)[0]
+        return self._consumer.offset_at(where, self._looked)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def line(record: Record) -> bytes:
@@ -106,6 +164,17 @@ def line(record: Record) -> bytes:
     except UnicodeDecodeError:
         body["value"] = {"base64": base64.b64encode(value or b"").decode()}
     return orjson.dumps(body)
+
+
+def _named(client: Client, topics: Sequence[str]) -> Topics:
+    """The full names of topics; without any those of all results that there are, which change with the queries."""
+    names = [full_name(client, name) for name in topics]
+
+    def results() -> list[str]:
+        found = [client.topics.named(name) if name in topic_files() else name for name in _result_topics(client)]
+        return [name for name in found if client.log.partitions(name) is not None]
+
+    return (lambda: names) if topics else results
 
 
 def _result_topics(client: Client) -> list[str]:

@@ -233,3 +233,28 @@ def test_tail_says_which_topic_may_be_meant(client: Client) -> None:
             tail.full_name(client, name)
     assert tail.full_name(client, "trends") == "t.trends"
     assert tail.full_name(client, "trades") == "trades"
+
+
+def test_tail_shows_partitions_and_topics_that_come_while_it_runs(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "_LOOK", 0.0)
+    monkeypatch.setattr(tail, "_now_ms", lambda: 5)
+    producer = client.log.producer()
+    producer.send("trades", 0, b"before it began")
+
+    def names() -> Iterator[list[str]]:
+        yield ["trades"]
+        client.log.add_partitions("trades", 3)
+        producer.send("trades", 2, b"in a new partition")
+        yield ["trades"]
+        producer.send("other", 0, b"long ago", timestamp=4)
+        producer.send("other", 0, b"in a new topic", timestamp=5)
+        yield ["trades", "other", "not there yet"]
+        producer.send("trades", 2, b"more", timestamp=0)
+        while True:
+            yield ["trades", "other"]
+
+    steps = names()
+    found = tail.follow(client, lambda: next(steps), earliest=False, timeout=None, end=False)
+    assert [next(found).value for _ in range(3)] == [b"in a new partition", b"in a new topic", b"more"]
