@@ -32,7 +32,7 @@ from saffron.runtime.log.security.security import security_of
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.process.config import Settings
-from saffron.runtime.process.listening import require_safe
+from saffron.runtime.process.listening import in_url, require_safe
 from saffron.runtime.process.own_modules import import_modules
 from saffron.runtime.telemetry.health import Health, HealthServer
 from saffron.runtime.telemetry.metrics import Metrics
@@ -170,7 +170,7 @@ async def _site(routes: list[web.AbstractRouteDef], settings: Settings) -> Async
         raise SettingsError(f"the control API cannot listen on {place}: {error.strerror or error}") from error
     try:
         host, port = runner.addresses[0][:2]
-        yield f"http://{host}:{port}/"
+        yield f"http://{in_url(host)}:{port}/"
     finally:
         await runner.cleanup()
 

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from saffron.runtime.local.state import SystemState
+from saffron.runtime.process.listening import in_url
 
 _SECONDS = 2.0
 _GROWING = ("_total", "_bucket", "_count", "_sum")
@@ -89,7 +90,7 @@ def scrape(state: SystemState | None, service: str) -> Page:
 def inputs(host: str, port: int) -> list[dict[str, Any]]:
     """A service's reports on the topics that it reads; empty if it does not answer."""
     try:
-        with urllib.request.urlopen(f"http://{host}:{port}/status", timeout=_SECONDS) as answer:
+        with urllib.request.urlopen(f"http://{in_url(host)}:{port}/status", timeout=_SECONDS) as answer:
             found: list[dict[str, Any]] = json.load(answer).get("inputs", [])
             return found
     except (urllib.error.URLError, OSError, ValueError):
@@ -100,7 +101,7 @@ def page(*places: tuple[str, int]) -> Page:
     """The metrics page at the first of these addresses and ports that has one."""
     for host, port in places:
         try:
-            with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=_SECONDS) as answer:
+            with urllib.request.urlopen(f"http://{in_url(host)}:{port}/metrics", timeout=_SECONDS) as answer:
                 text = answer.read().decode()
             return Page([sample for family in text_string_to_metric_families(text) for sample in family.samples])
         except (urllib.error.URLError, OSError, ValueError):

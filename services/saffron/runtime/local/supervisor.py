@@ -27,6 +27,7 @@ from saffron.runtime.local.state import SystemState
 from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings, environment_of
+from saffron.runtime.process.listening import in_url
 
 _POLL = 0.25
 _PATIENCE = 20.0
@@ -229,8 +230,7 @@ class Supervisor:
         self._state = fresh
 
     def _control_url(self) -> str:
-        host = own_address(self._settings.host)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self._settings.control_port}"
+        return f"http://{in_url(own_address(self._settings.host))}:{self._settings.control_port}"
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[int]:

@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from saffron.errors import SettingsError
+from saffron.runtime.process.listening import family_of
 from saffron.runtime.telemetry.metrics import Metrics
 
 _STALE_SECONDS = 30.0
@@ -72,10 +73,11 @@ class HealthServer:
     """HTTP server of one process's `Health` and `Metrics`, on its own thread."""
 
     def __init__(self, health: Health, metrics: Metrics, host: str, port: int) -> None:
-        """SettingsError: the port is taken. Port 0 takes a free one (see `port`)."""
+        """SettingsError: nobody can listen there. Port 0 takes a free one (see `port`)."""
         handler = type("Handler", (_Handler,), {"health": health, "metrics": metrics})
         try:
-            self._server = ThreadingHTTPServer((host, port), handler)
+            server = type("Server", (ThreadingHTTPServer,), {"address_family": family_of(host, port)})
+            self._server = server((host, port), handler)
         except OSError as error:
             raise SettingsError(f"metrics cannot be served at {host}:{port}: {error.strerror or error}") from error
         self._server.daemon_threads = True

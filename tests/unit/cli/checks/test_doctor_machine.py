@@ -13,8 +13,10 @@ from saffron.cli.checks.machine.packages import Wanted
 from saffron.cli.finding import ERROR, OK, WARNING
 from saffron.runtime.kernels import warmed
 from saffron.runtime.local import jars
+from saffron.runtime.local.ports import free_ports
 from saffron.runtime.process.config import Settings
 from tests.unit.cli.checks.sound import bad
+from tests.unit.runtime.telemetry.test_health import has_ipv6
 
 
 def test_all_unknown_settings_are_named_at_once(tmp_path: Path) -> None:
@@ -108,5 +110,21 @@ def test_few_open_files_cold_kernels_and_taken_ports_are_named(tmp_path: Path) -
         (tmp_path / "broker").mkdir()
         (tmp_path / "broker" / "ports.json").write_text(json.dumps({"client": port}), "utf-8")
         page, broker = ports.check_ports(Settings(data=tmp_path, control_port=port))
+        assert list(ports.check_ports(Settings(data=tmp_path / "none", control_port=port, host="127.0.0.2"))) == []
     assert (page.where, broker.where) == ("setting control_port", f"{tmp_path}/broker/ports.json")
     assert f"port {port} of 127.0.0.1 is taken" in page.what
+
+
+def test_a_port_that_nobody_can_have_is_not_called_taken(tmp_path: Path) -> None:
+    (one,) = ports.check_ports(Settings(data=tmp_path, control_port=free_ports(1)[0], host="192.0.2.7"))
+    assert one.what.startswith("nobody can listen on port")
+    assert "taken" not in one.what
+    assert one.fix.startswith("set SAFFRON_HOST to an address of this machine")
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+def test_ports_of_ipv6_are_looked_at_there(tmp_path: Path) -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
+        settings = Settings(data=tmp_path, control_port=server.getsockname()[1], host="::1")
+        assert [one.what for one in ports.check_ports(settings)] == [f"port {settings.control_port} of ::1 is taken"]
+    assert list(ports.check_ports(settings)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from saffron.cli.system.scrape import page
 from saffron.errors import SettingsError
 from saffron.runtime.telemetry.health import Health, HealthServer
 from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
@@ -98,3 +100,21 @@ def test_who_does_not_wait_for_the_answer_is_no_error(server: HealthServer, capf
             asker.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
     assert get(server, "/healthz")[0] == 200
     assert capfd.readouterr().err == ""
+
+
+def has_ipv6() -> bool:
+    """True if this machine has the address ::1."""
+    with contextlib.suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
+        return True
+    return False
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+def test_services_listen_on_ipv6_too(health: Health) -> None:
+    metrics = Metrics()
+    metrics.add(COMPLEX_EVENTS, 3, "rally")
+    server = HealthServer(health, metrics, "::1", 0)
+    try:
+        assert page(("::1", server.port)).series("saffron_complex_events_total") == [({"query": "rally"}, 3.0)]
+    finally:
+        server.close()
