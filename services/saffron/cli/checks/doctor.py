@@ -13,11 +13,11 @@ from saffron.cli.checks.machine import settings as given_settings
 from saffron.cli.checks.of_cluster import cluster_findings
 from saffron.cli.checks.of_machine import machine_findings
 from saffron.cli.finding import ERROR, OK, WARNING, Finding, error, warning
-from saffron.cli.queries.texts import know_aggregates
 from saffron.counted import counted
 from saffron.errors import SaffronError, UnavailableError
 from saffron.runtime.local.state import connect, read_state, running
 from saffron.runtime.process.config import Loaded, Settings
+from saffron.runtime.process.own_modules import import_modules
 
 
 @options.of_system
@@ -71,6 +71,11 @@ def _system(loaded: Loaded) -> Iterator[Finding]:
     A SaffronError of a check ends the checks, and becomes an error finding.
     """
     try:
+        import_modules(loaded.settings.aggregates)
+    except SaffronError as failure:
+        yield error("settings", str(failure), "aggregates", "correct the module, or the setting; then again")
+        return
+    try:
         settings = connect(loaded)
     except UnavailableError as nothing:
         what, _, fix = str(nothing).partition(": ")
@@ -79,11 +84,6 @@ def _system(loaded: Loaded) -> Iterator[Finding]:
     except SaffronError as unread:
         what, _, fix = str(unread).partition(": ")
         yield error("system", what, f"data {loaded.settings.data}", fix)
-        return
-    try:
-        know_aggregates()
-    except SaffronError as failure:
-        yield error("settings", str(failure), "aggregates", "correct the module, or the setting; then again")
         return
     try:
         yield from cluster_findings(settings, running(settings), _now)

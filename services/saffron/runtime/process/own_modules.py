@@ -12,7 +12,7 @@ def import_modules(names: str) -> None:
     for name in filter(None, (part.strip() for part in names.split(","))):
         try:
             importlib.import_module(name)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a module may be a program, whose end would be ours
             hint = "it must be installed, or found by PYTHONPATH, wherever Saffron runs"
             raise SettingsError(
                 f"aggregates: module {name!r} cannot be imported: {one_line(error, repr)}; {hint}"

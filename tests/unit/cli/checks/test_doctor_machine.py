@@ -7,7 +7,9 @@ import socket
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from saffron.cli import main
 from saffron.cli.checks.machine import disk, java, kernels, limits, packages, ports, settings
 from saffron.cli.checks.machine.packages import Wanted
 from saffron.cli.finding import ERROR, OK, WARNING
@@ -45,6 +47,23 @@ def test_a_setting_that_does_not_fit_is_named(environ: dict[str, str], what: str
     assert loaded is None
     assert one.state == ERROR
     assert what in one.what
+
+
+def test_the_reason_for_an_unreadable_settings_file_is_no_fix(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text("prefix =\n", "utf-8")
+    _, (one,) = settings.read({}, {"SAFFRON_CONFIG": str(tmp_path / "s.toml")})
+    assert "s.toml cannot be read: Invalid value" in one.what
+    assert one.fix == "correct the setting, or the settings file; then again"
+
+
+def test_a_module_of_the_settings_is_looked_at_where_nothing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAFFRON_AGGREGATES", "nope_at_all")
+    done = CliRunner().invoke(main.app, ["doctor", "--data", str(tmp_path), "--json"])
+    (one,) = [one for one in json.loads(done.stdout) if one["where"] == "aggregates"]
+    assert (one["state"], "module 'nope_at_all' cannot be imported" in one["what"]) == (ERROR, True)
+    assert done.exit_code == 1
 
 
 def test_an_old_python_and_packages_that_do_not_fit_are_named() -> None:

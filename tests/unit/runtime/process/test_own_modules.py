@@ -32,7 +32,8 @@ def test_a_module_makes_its_aggregates_known(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("source", "reason"), [("1 / 0", "ZeroDivisionError"), ("import nothing_there", "nothing_there")]
+    ("source", "reason"),
+    [("1 / 0", "ZeroDivisionError"), ("import nothing_there", "nothing_there"), ("raise SystemExit(3)", "SystemExit")],
 )
 def test_a_module_that_fails_is_a_wrong_setting(
     source: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

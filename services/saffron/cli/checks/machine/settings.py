@@ -44,8 +44,7 @@ def _left_outside(security: Security) -> Iterator[Finding]:
 
 
 def _refused(refused: SettingsError) -> Finding:
-    what, _, fix = str(refused).rpartition(": ")
-    return error("settings", what or str(refused), "settings", fix or "saffron config show --origin lists them all")
+    return error("settings", str(refused), "settings", "correct the setting, or the settings file; then again")
 
 
 def _almost(environ: Mapping[str, str]) -> Iterator[Finding]:
