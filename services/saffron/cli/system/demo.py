@@ -88,7 +88,7 @@ def demo(
 def _play(directory: Path, rate: float, events: int) -> None:
     """Adds the demo's stream and queries, produces `events` quotes, and shows their results and a summary.
 
-    `rate`: events a second. SaffronError: sending has failed.
+    `rate`: events a second. SaffronError: sending has failed, or the services got stuck.
     """
     files = resources.files("saffron.data")
     with (
@@ -104,9 +104,13 @@ def _play(directory: Path, rate: float, events: int) -> None:
             console.say(f"producing {events:,} stock quotes at {rate:,.0f} a second")
             production = _Production(client, quotes, rate, events)
             begun = time.monotonic()
-            _watch(client, production, screen, directory)
+            complete = _watch(client, production, screen, directory)
             console.done()
             _summary(production, screen, directory, time.monotonic() - begun)
+            if not complete:
+                raise SaffronError(
+                    f"for {_STUCK_SECONDS:g} s no service got on, nor any result came: see {directory / 'logs'}"
+                )
 
 
 class _Production:
@@ -152,8 +156,11 @@ class _Production:
             self.error = error
 
 
-def _watch(client: Client, production: _Production, screen: Screen, directory: Path) -> None:
-    """Shows results until all events are produced, and all their results are committed and shown."""
+def _watch(client: Client, production: _Production, screen: Screen, directory: Path) -> bool:
+    """Shows results until all events are produced, and all their results are committed and shown.
+
+    False: the services got stuck before.
+    """
     consumer = client.log.consumer(client.settings.group("demo"), committed_only=True, client_id="demo")
     readers = Readers(client, read_state(directory))
     try:
@@ -171,16 +178,13 @@ def _watch(client: Client, production: _Production, screen: Screen, directory: P
             if records or production.running:
                 moved_at = time.monotonic()
             elif complete:
-                return
+                return True
             elif readers.settled(production.sent, production.last):
                 complete = True  # its results may have come since the last poll
             elif (now := readers.progress()) != before:
                 before, moved_at = now, time.monotonic()
             elif time.monotonic() > moved_at + _STUCK_SECONDS:
-                console.say(
-                    f"for {_STUCK_SECONDS:g} s no service got on, nor any result came: see {directory / 'logs'}"
-                )
-                return
+                return False
     finally:
         production.end()
         consumer.close()
