@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from saffron.cli.streams import pace
+from saffron.engine.events.decoding.exact import decode_exactly
+from saffron.engine.events.decoding.rules.outcomes import Event
 from saffron.errors import InputError
+from saffron.schema.schema import Schema
+
+NOW = 1_800_000_000_000
+DAY = 86_400_000
 
 
 class Clock:
@@ -21,7 +32,7 @@ class Clock:
         self.now += seconds
 
     def time_ns(self) -> int:
-        return 9_000_000_000
+        return NOW * 1_000_000
 
 
 @pytest.fixture
@@ -29,6 +40,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(pace, "time", clock)
     return clock
+
+
+ANY = Schema({}, {}, {}, times={"A": "uniform"})
 
 
 def event(ts: object) -> bytes:
@@ -84,16 +98,76 @@ def test_a_line_without_a_time_goes_with_the_one_before_it(clock: Clock) -> None
     assert [at for _, at in moments] == pytest.approx([0.0, 10.0, 20.0])
 
 
+def test_a_time_that_windowing_refuses_is_not_waited_for(clock: Clock) -> None:
+    lines = [event(NOW), event(NOW + DAY + 1), event("1e400"), event(NOW * 1000), event(NOW + 5_000)]
+    list(pace.slices(iter([lines]), None, 1.0))
+    assert clock.now == pytest.approx(55.0)
+
+
+def test_a_long_wait_is_told(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    list(pace.slices(iter([[event(0), event(59_000), event(1_000_000_000)]]), None, 1.0))
+    assert capsys.readouterr().err == "the next event, of 1970-01-12 13:46:40, is due in 999,941 s\n"
+    assert clock.now == pytest.approx(1_000_050.0)
+
+
+def latest_of(*batches: list[bytes]) -> pace.Latest:
+    latest = pace.Latest(DAY)
+    assert list(latest.watch(iter(batches))) == list(batches)
+    return latest
+
+
 def test_the_latest_time_is_remembered(clock: Clock) -> None:
-    latest = pace.Latest()
-    assert list(latest.watch(iter([[event(5), event(3)], [b'{"ts":"1970-01-01T00:00:07Z"}']]))) != []
-    assert latest.ts == 7000
-    list(latest.watch(iter([[b"no event"]])))
-    assert latest.ts == 9000
+    latest = latest_of([event(5), event(3)], [b'{"ts":"1970-01-01T00:00:07Z"}'])
+    assert (latest.ts, latest.left_out) == (7000, 0)
+    list(latest.watch(iter([[b'{"type":"A"}']])))
+    assert latest.ts == NOW
 
 
-def test_the_latest_time_is_that_of_the_events_themselves() -> None:
-    latest = pace.Latest()
-    nested = b'{"type":"A","items":[{"ts":9000000000000}],"ts":1000}'
-    assert list(latest.watch(iter([[], [nested], []]))) == [[], [nested], []]
-    assert latest.ts == 1000
+def test_no_line_is_no_latest_time() -> None:
+    assert latest_of([], []).ts is None
+
+
+@pytest.mark.parametrize(
+    ("line", "ts"),
+    [
+        (b'{"type":"A","items":[{"ts":9000000000000}],"ts":1000}', 1000),
+        (b'{"type":"A","payload":{"ts":4102444800000}}', NOW),
+        (b'{"type":"A","payload":{"ts":5}}', NOW),
+        (b'{"type":"A","x":"{","ts":7}', 7),
+        (b'{"type":"A","ts":[8,9]}', 8),
+        (event(NOW + DAY), NOW + DAY),
+    ],
+)
+def test_the_latest_time_is_that_of_the_events_themselves(line: bytes, ts: int, clock: Clock) -> None:
+    assert (latest_of([line]).ts, latest_of([line]).left_out) == (ts, 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        event(NOW + DAY + 1),
+        event(NOW * 1000),
+        event("1e400"),
+        event('"2100-01-01"'),
+        event("[9,8]"),
+        b"no event",
+        b"[1]",
+    ],
+)
+def test_a_line_that_windowing_refuses_is_no_end(line: bytes, clock: Clock) -> None:
+    latest = latest_of([event(1000), line, event(999)])
+    assert (latest.ts, latest.left_out) == (1000, 1)
+
+
+NUMBERS = st.integers(-(10**17), 10**17) | st.floats() | st.sampled_from([NOW, NOW + DAY, NOW + DAY + 1])
+TIMES = NUMBERS | st.none() | st.booleans() | st.lists(NUMBERS, max_size=3) | st.fixed_dictionaries({"ts": NUMBERS})
+
+
+@given(st.fixed_dictionaries({"type": st.just("A")}, optional={"ts": TIMES, "x": TIMES, "y": st.text()}))
+def test_the_latest_time_is_as_windowing_takes_it(event: dict[str, Any]) -> None:
+    line = orjson.dumps(event)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pace, "time", Clock())
+        latest = latest_of([line])
+    taken = decode_exactly(line, ANY, NOW, DAY)
+    assert (latest.ts, latest.left_out) == ((taken.ts, 0) if isinstance(taken, Event) else (None, 1))

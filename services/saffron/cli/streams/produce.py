@@ -80,14 +80,14 @@ def produce(
             raise InputError(no_stream(stream, streams, f"`saffron stream add {stream}` makes one"))
         _require_plain(record)
         count = client.partitions(record.topic)
-        latest = pace.Latest()
+        latest = pace.Latest(client.settings.max_future_ms)
         left_out = LeftOut()
         lines = limited(batches(events, left_out), limit)
-        slices = pace.slices(latest.watch(lines) if close else lines, rate, speedup)
+        slices = pace.slices(latest.watch(lines) if close else lines, rate, speedup, client.settings.max_future_ms)
         producer = EventProducer(client.settings, record.topic, throughput=rate is None and speedup is None)
         sent, seconds = send(producer, slices, key or record.key)
         if close:
-            _close(producer, record.topic, count, latest.ts)
+            _close(producer, record.topic, count, latest)
     if left_out.events:
         console.say(left_out.report())
     if json:
@@ -170,12 +170,19 @@ def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None
     return sent, max(time.monotonic() - begun, 1e-6)
 
 
-def _close(producer: EventProducer, topic: str, partitions: int, ts: int) -> None:
-    """End the stream at `ts` (ms) in every partition, by a `$watermark`."""
-    watermark = orjson.dumps({"type": "$watermark", "ts": ts, "end": True})
+def _close(producer: EventProducer, topic: str, partitions: int, latest: pace.Latest) -> None:
+    """End the stream at the latest time of its events in every partition, by a `$watermark`."""
+    if latest.left_out:
+        console.say(
+            f"{counted(latest.left_out, 'line')} did not count for the end: windowing refuses the ts, or the line"
+        )
+    if latest.ts is None:
+        console.say(f"{topic} was not closed: no event says when it ends")
+        return
+    watermark = orjson.dumps({"type": "$watermark", "ts": latest.ts, "end": True})
     for partition in range(partitions):
         producer.send([watermark], partition=partition)
     producer.flush(_FLUSH_SECONDS)
     console.say(
-        f"closed {topic} at {console.moment(ts)}: every window so far ends; events before that would now be late"
+        f"closed {topic} at {console.moment(latest.ts)}: every window so far ends; events before that would now be late"
     )
