@@ -14,7 +14,7 @@ from saffron.control.result_body import shown_result
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.ends import read_to_end
-from saffron.runtime.result_formats.reading import result_json
+from saffron.runtime.result_formats.reading import result_values
 
 _WIDER = 4
 _POLLS = 40
@@ -43,7 +43,7 @@ class Tail:
             except LogError:
                 self._release()
                 raise
-        found.sort(key=lambda one: int(one.get("detected_at") or 0), reverse=True)
+        found.sort(key=lambda one: one.get("detected_at", 0), reverse=True)
         return found[:count]
 
     def close(self) -> None:
@@ -86,9 +86,10 @@ def _read(consumer: Consumer, starts: dict[TopicPartition, int]) -> list[dict[st
 
 
 def _result(record: Record) -> dict[str, Any]:
-    """A record as JSON values; one that is too large is shown without its events."""
-    text = result_json(record)
-    if text is None:  # written by an unknown schema: listed without its content
+    """A record as JSON values; one that is too large is shown without its events, one that is no result by its size."""
+    result = result_values(record)
+    size = len(record.value or b"")
+    if result is None:
         query = (record.key or b"").decode("utf-8", "replace")
-        return {"query": query, "bytes": len(record.value or b""), "topic": record.topic}
-    return {**shown_result(text), "topic": record.topic}
+        return {"query": query, "bytes": size, "topic": record.topic}
+    return {**shown_result(result, size), "topic": record.topic}

@@ -58,11 +58,11 @@ def test_nothing_there(log: MemoryLog) -> None:
 
 def test_a_huge_result_is_shown_without_its_events(log: MemoryLog) -> None:
     producer = log.producer()
-    value = json.dumps({"detected_at": 1, "events": {"a": ["x" * 100_000]}}).encode()
+    value = json.dumps({"detected_at": 1, "query": "q", "events": {"a": ["x" * 100_000]}}).encode()
     producer.send("matches", 0, value)
     producer.flush(1.0)
     (one,) = Tail(log, "g").last(["matches"], 9)
-    assert one == {"detected_at": 1, "bytes": len(value), "topic": "matches"}
+    assert one == {"detected_at": 1, "query": "q", "bytes": len(value), "topic": "matches"}
 
 
 @pytest.mark.parametrize("digits", [400, 5_000])
@@ -91,6 +91,26 @@ def test_results_in_a_registrys_frame_are_shown_where_their_schema_is_known(log:
     producer.flush(1.0)
     found = Tail(log, "g").last(["trends"], 9)
     assert found == [{**result, "topic": "trends"}, {"query": "q", "bytes": len(value), "topic": "trends"}]
+
+
+FOREIGN = [
+    b"{broken", b'{"a":"\xff"}', b"{", b'{"alert":"disk full"}', b"5", b"[1]", b"hello", b"\xff\xfe", b"null", b'"x"',
+    b"", b'{"return":5}', b'{"query":5,"detected_at":1}', b'{"query":"q"}', b'{"query":"q","detected_at":"2024-01-01"}',
+    b'{"query":"q","detected_at":[1]}', b'{"query":"q","detected_at":true}', b'{"query":"q","detected_at":1.5}',
+    *(b'{"query":"q","detected_at":1,"%s":5}' % name for name in (b"return", b"events", b"key", b"group")),
+    b'{"query":"q","detected_at":1,"return":null}', b'{"exact":1,"return":[99999999999999999999]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", FOREIGN)
+def test_a_message_of_another_program_is_listed_beside_the_results(log: MemoryLog, value: bytes) -> None:
+    write(log, "matches", 0, range(3))
+    producer = log.producer()
+    producer.send("matches", 1, value, key=b"k\xff")
+    producer.flush(1.0)
+    found = Tail(log, "g").last(["matches"], 9)
+    assert [one.get("detected_at") for one in found] == [2, 1, 0, None]
+    assert found[-1] == {"query": "k\ufffd", "bytes": len(value), "topic": "matches"}
 
 
 def test_a_failure_is_told_and_the_next_call_starts_afresh(log: MemoryLog) -> None:

@@ -198,10 +198,11 @@ function showResults(results) {
   const open = new Set([...box.querySelectorAll("details[open]")].map((one) => one.dataset.id));
   const rows = results.map((one) => {
     const row = element("details", { open: open.has(one.id) },
-      element("summary", {}, element("span", { className: "when", textContent: clock(one.detected_at) }), element("b", { textContent: one.query }),
+      element("summary", {}, element("span", { className: "when", textContent: one.detected_at === undefined ? "" : clock(one.detected_at) }), element("b", { textContent: one.query }),
         element("code", { textContent: brief(one) })));
     row.dataset.id = one.id;
-    row.append(element("button", { textContent: "Why?", onclick: () => tellWhy(one.query, one.id) }), element("pre", { textContent: JSON.stringify(one, null, 1) }));
+    if (one.id) row.append(element("button", { textContent: "Why?", onclick: () => tellWhy(one.query, one.id) }));
+    row.append(element("pre", { textContent: JSON.stringify(one, null, 1) }));
     return row;
   });
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "none yet" }));

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from saffron.control.memory_left import limit_data
-from saffron.control.result_body import shown_result
+from saffron.control.result_body import shown_text
 from saffron.control.streams.trial_request import Trial
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.explain.chosen import plan_text, schema_of
@@ -61,7 +61,7 @@ def try_query(trial: Trial, clock: Callable[[], float] = time.monotonic) -> dict
         letters.update(one.reason for one in run.dead_letters())
         count += sum(results.counts().values())
         for texts in results.json(_CHUNK) if len(found) < MOST_RESULTS else ():
-            found += map(shown_result, texts[: MOST_RESULTS - len(found)])
+            found += map(shown_text, texts[: MOST_RESULTS - len(found)])
             if len(found) == MOST_RESULTS:
                 break
         if clock() > until:

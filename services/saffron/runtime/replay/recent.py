@@ -39,7 +39,7 @@ from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.ends import read_to_end
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import user_cache_directory
-from saffron.runtime.result_formats.reading import result_id, result_json
+from saffron.runtime.result_formats.reading import result_id, result_values
 from saffron.schema.schema import Distribution, Kind, Schema, widened
 
 MOST_BLOCKS = 256
@@ -138,10 +138,9 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
     wanted = question.target.lower().encode()
     for place in _places(log, topic):
         for record in _newest(consumer, place, MOST_RESULTS):
-            if result_id(record).startswith(wanted) and (text := result_json(record)) is not None:
-                result = read_result(text)
-                if result["query"] == question.query:
-                    return result
+            result = result_values(record) if result_id(record).startswith(wanted) else None
+            if result is not None and result["query"] == question.query:
+                return result
     return None
 
 

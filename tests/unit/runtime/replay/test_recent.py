@@ -73,7 +73,7 @@ def test_confidences_follow_the_schema_that_the_stream_was_given(distribution: A
 
 
 @pytest.mark.parametrize("form", ["json", "avro", "protobuf"])
-def test_a_match_is_found_by_its_id_whatever_it_is_written_as(form: str) -> None:
+def test_a_match_is_found_by_its_id_whatever_it_is_written_as_and_what_others_write(form: str) -> None:
     log = log_of(schema("uniform"))
     result = {"id": "ab" * 16, "query": "q", "partition": 0, "key": {}, "start": 10, "end": 19, "window": None}
     result["events"] = {
@@ -86,7 +86,9 @@ def test_a_match_is_found_by_its_id_whatever_it_is_written_as(form: str) -> None
         value = b"\0\0\0\0\1" + codec(form, "complex-events").payload(value)
         headers += (("content-type", f"application/{form}".encode()), ("ce_dataschema", dataschema("complex-events")))
     producer = log.producer()
-    producer.send(TOPICS.complex_events, 0, value, key=b"q", headers=headers)
+    foreign = (b'{"of":"abab"}', b'{"of":"abab', b'{"of":"abab","query":"q"}')
+    for one, more in ((foreign[0], ()), (foreign[1], ()), (value, headers), (foreign[2], ())):
+        producer.send(TOPICS.complex_events, 0, one, key=b"q", headers=more)
     producer.flush(1.0)
     answer = why_now(
         log,

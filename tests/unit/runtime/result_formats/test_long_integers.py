@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from saffron.cli.main import app
 from saffron.cli.replays.output import TerminalLines
 from saffron.cli.system.demo_screen import describe
-from saffron.control.result_body import shown_result
+from saffron.control.result_body import shown_text
 from saffron.engine.operators.result_values import read_result
 from saffron.experiments.virtual_truth import Found
 from saffron.language import compile_query
@@ -75,7 +75,7 @@ def test_a_row_has_its_digits(line: bytes, number: int) -> None:
 
 
 def test_a_person_reads_its_digits(line: bytes, number: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown_result(line)["return"]["n"] == within(number)
+    assert shown_text(line)["return"]["n"] == within(number)
     merged: Any = SimpleNamespace(json=lambda most: [[line]])
     TerminalLines().take(merged)
     assert f"n = {digits(number)}," in capsys.readouterr().out
