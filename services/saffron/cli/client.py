@@ -10,18 +10,19 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from saffron.cli import console
+from saffron.control.streams.stream_partitions import count_partitions
 from saffron.errors import LogError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.records.table import KeyedRecords, Unreadable, query_table
+from saffron.records.table import KeyedRecords, Unreadable, query_table, stream_table
 from saffron.runtime.local.state import running
 from saffron.runtime.log import Log, Record
 from saffron.runtime.log.follower import content
 from saffron.runtime.log.kafka import kafka_log
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import Settings
-from saffron.runtime.streams.control_topics import ControlTopic, status_records
+from saffron.runtime.streams.control_topics import ControlTopic, status_records, streams_of
 
 if TYPE_CHECKING:
     from saffron.runtime.streams.known_streams import KnownStreams
@@ -58,6 +59,11 @@ class Client:
         for record in self.records(self.topics.streams):
             known.apply(record.key, record.value, record.offset)
         return known
+
+    def partition_counts(self) -> dict[str, int]:
+        """How many partitions each stream has, by name. Schemas, which need arrays, are not looked at."""
+        table = self._read(stream_table(self.topics.streams), self.topics.streams)
+        return count_partitions(self.log, streams_of(table, self.topics.events))
 
     def queries(self) -> dict[str, QueryRecord]:
         """All standing queries by name."""

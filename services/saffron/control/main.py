@@ -7,7 +7,7 @@ import contextlib
 import functools
 import logging
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from aiohttp import web
@@ -18,6 +18,7 @@ from saffron.control.faust_app import Feed
 from saffron.control.guard import guards
 from saffron.control.log_limits import limit_repeats
 from saffron.control.streams.definitions_api import DefinitionsApi
+from saffron.control.streams.stream_partitions import PartitionCounts
 from saffron.control.streams.streams_api import StreamsApi
 from saffron.control.streams.trials import Trials
 from saffron.control.tables import Tables
@@ -96,8 +97,14 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
                 started = asyncio.create_task(feed.start())
                 try:
                     check = functools.partial(require_joinable, log, settings.group("control.rights"), topics.queries)
-                    watch = ControlWatch(log, topics, "control")
-                    return await _watch(feed, started, health, stop, check, lambda: watch.step(wall_ms()))
+                    watch, counts = ControlWatch(log, topics, "control"), PartitionCounts(log)
+
+                    async def look() -> None:
+                        await asyncio.to_thread(watch.step, wall_ms())
+                        known = tables.streams.all()
+                        tables.queries.partitions = await asyncio.to_thread(counts.look, known, wall_ms())
+
+                    return await _watch(feed, started, health, stop, check, look)
                 finally:
                     started.cancel()
                     await asyncio.to_thread(tail.close)
@@ -111,19 +118,19 @@ async def _watch(
     health: Health,
     stop: asyncio.Event,
     check: Callable[[], None],
-    require_same: Callable[[], None],
+    look: Callable[[], Awaitable[None]],
 ) -> int:
     """Report life and readiness; ready once the tables hold the topics' records. Returns the exit status.
 
     `check`: raises LogError with the reason why the tables do not fill. Faust waits silently for a right that its group
-    lacks. `require_same`: raises LogError if a topic was made anew.
+    lacks. `look`: looks at what may change in the log; LogError if a topic was made anew.
     """
     checked_at = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     health.waiting("tables", "reading queries, streams and models from the beginning")
     health.done("start")
     while not stop.is_set():
         health.beat()
-        await asyncio.to_thread(require_same)
+        await look()
         if started.done():
             started.result()
             health.done("tables")

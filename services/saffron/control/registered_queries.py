@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from saffron.counted import counted
@@ -20,9 +21,13 @@ _VERSIONS_KEPT = 50
 
 
 class RegisteredQueries:
-    """The newest version of each query by name, with the statuses of that version."""
+    """The newest version of each query by name, with the statuses of that version.
+
+    `partitions`: how many each stream has, as far as it is known.
+    """
 
     def __init__(self) -> None:
+        self.partitions: Mapping[str, int] = {}
         self._queries: dict[str, Row] = {}
         self._statuses: dict[str, dict[str, QueryStatus]] = {}
         self._versions: dict[str, int] = {}
@@ -75,7 +80,7 @@ class RegisteredQueries:
         """The query as the API shows it, with `state`, `reason` and all statuses. KeyError: unknown."""
         query = self._queries[name]
         current = [one for one in self._statuses.get(name, {}).values() if one.version == query["version"]]
-        state, reason = summary(str(query["op"]), current)
+        state, reason = summary(str(query["op"]), current, self.partitions)
         return {**query, "state": state, "reason": reason, "services": shown(current)}
 
     def versions(self, name: str) -> list[dict[str, Any]]:
@@ -106,12 +111,15 @@ def shown(statuses: Iterable[QueryStatus]) -> list[dict[str, Any]]:
     return [{part: getattr(one, part) for part in _SHOWN} for one in order]
 
 
-def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
+def summary(
+    op: str, statuses: Sequence[QueryStatus], partitions: Mapping[str, int] = MappingProxyType({})
+) -> tuple[str, str | None]:
     """State and reason of a query, from the statuses of its version. `windowing` decides when it is in force.
 
     States: "failed", "rejected", "ended" (its stream is gone), "waiting" (see the reason), "paused" and "active" (on
-    every partition that windowing owns; the reason names attributes not seen yet, and where), "starting" (on some),
-    "pending" (no status yet).
+    every partition of its stream; the reason names attributes not seen yet, and where), "starting" (on some),
+    "pending" (no status yet). `partitions`: how many each stream has. Where that is not known, those count on which
+    windowing has reported the version.
     """
     for state in (FAILED, REJECTED, ENDED, WAITING):
         matching = [one for one in statuses if one.state == state]
@@ -120,10 +128,18 @@ def summary(op: str, statuses: Sequence[QueryStatus]) -> tuple[str, str | None]:
     decided = [one for one in statuses if one.service == "windowing" and one.state != READY]
     wanted = PAUSED if op == PAUSE else ACTIVE
     if decided and all(one.state == wanted for one in decided):
-        return wanted, _said(decided)
+        missing = _missing(decided, partitions)
+        return ("starting", f"not yet on {_partitions(missing)}") if missing else (wanted, _said(decided))
     if statuses:
         return "starting", None
     return "pending", "no service has answered yet"
+
+
+def _missing(decided: Sequence[QueryStatus], partitions: Mapping[str, int]) -> list[int]:
+    """The partitions of the streams of these statuses that have none."""
+    reported = {(one.stream, one.partition or 0) for one in decided}
+    streams = sorted({one.stream for one in decided})
+    return [number for name in streams for number in range(partitions.get(name, 0)) if (name, number) not in reported]
 
 
 def _said(statuses: Iterable[QueryStatus]) -> str | None:

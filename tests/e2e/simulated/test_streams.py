@@ -110,6 +110,7 @@ class Life:
 
     def states(self) -> dict[str, str]:
         tables = Tables(TOPICS, 1_000)
+        tables.queries.partitions = {"events": PARTITIONS, "trades": PARTITIONS}
         for topic in (TOPICS.queries, TOPICS.query_status):
             for record in self.world.read(topic, 0, committed_only=True):
                 tables.apply(topic, record.key, record.value, record.timestamp)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from saffron.cli.client import Client
 from saffron.cli.options import System
 from saffron.cli.queries import addable, query, query_changes, query_views
-from saffron.cli.queries.standing import next_version, read_standing, removed, wait_for
+from saffron.cli.queries.standing import next_version, read_standing, read_versions, removed, wait_for
 from saffron.cli.queries.texts import QueryText
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.errors import QueryError, UnavailableError
@@ -45,8 +45,17 @@ def memory_log() -> MemoryLog:
     return MemoryLog(MemoryBroker(lambda: 0))
 
 
-def say(client: Client, name: str, service: str, state: str, *, version: int = 1, reason: str | None = None) -> None:
-    status = QueryStatus(name, version, service, "events", 0, state, reason)
+def say(
+    client: Client,
+    name: str,
+    service: str,
+    state: str,
+    *,
+    version: int = 1,
+    reason: str | None = None,
+    partition: int = 0,
+) -> None:
+    status = QueryStatus(name, version, service, "events", partition, state, reason)
     client.put(client.topics.query_status, status.key, status.encode())
 
 
@@ -54,6 +63,20 @@ def add(client: Client, name: str, version: int = 1, op: str = "add") -> QueryRe
     record = QueryRecord(name, version, op, TEXT)
     client.put(client.topics.queries, name, record.encode())
     return record
+
+
+@pytest.mark.parametrize("client", [4], indirect=True)
+def test_a_change_is_waited_for_on_every_partition(client: Client) -> None:
+    add(client, "q")
+    for partition in range(4):
+        say(client, "q", "windowing", "active", partition=partition)
+    assert read_standing(client)["q"].state == "active"
+    second = add(client, "q", version=2)
+    for partition in range(4):
+        say(client, "q", "windowing", "active", version=2, partition=partition)
+        (one,) = wait_for(client, [second], lambda one: one.state == "active", 0.0)
+        assert one.state == ("active" if partition == 3 else "starting")
+    assert one.view()["state"] == read_standing(client)["q"].state == read_versions(client).view("q")["state"]
 
 
 def test_state_is_what_the_services_say_of_this_version(client: Client) -> None:

@@ -49,6 +49,22 @@ def test_summary(op: str, statuses: list[QueryStatus], expected: str) -> None:
     assert (reason is not None) == (expected in ("rejected", "ended", "waiting", "pending"))
 
 
+@pytest.mark.parametrize("op", ["add", "pause", "resume"])
+def test_a_version_is_in_force_when_every_partition_of_the_stream_has_taken_it_up(op: str) -> None:
+    wanted = "paused" if op == "pause" else "active"
+    rows = [status(wanted, partition=partition) for partition in (2, 0, 3, 1)]
+    counts = {"events": 4, "trades": 9}
+    told = [summary(op, rows[:count], counts) for count in range(1, 5)]
+    assert told == [
+        ("starting", "not yet on partitions 0, 1, 3"),
+        ("starting", "not yet on partitions 1, 3"),
+        ("starting", "not yet on partition 1"),
+        (wanted, None),
+    ]
+    assert summary(op, [*rows, status(wanted, partition=4)], counts) == (wanted, None)  # the topic was made anew
+    assert summary(op, [], counts)[0] == "pending"
+
+
 @pytest.mark.parametrize(
     ("reasons", "expected"),
     [
@@ -92,6 +108,17 @@ def test_statuses_of_an_older_version_do_not_count() -> None:
     assert queries.view("q")["services"] == [
         {"service": "windowing", "stream": "events", "partition": 0, "state": "active", "reason": None, "position": 9}
     ]
+
+
+def test_the_partitions_of_older_versions_do_not_count() -> None:
+    queries = RegisteredQueries()
+    queries.partitions = {"events": 2}
+    apply_query(queries, 20, version=2)
+    apply_status(queries, status("active", version=2))
+    apply_status(queries, status("active", partition=1))
+    assert queries.view("q")["state"] == queries.versions("q")[0]["state"] == "starting"
+    apply_status(queries, status("active", partition=1, version=2))
+    assert queries.view("q")["state"] == "active"
 
 
 def test_versions_rise_past_removed_ones() -> None:

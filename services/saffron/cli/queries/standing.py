@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.cli.client import Client
@@ -16,20 +16,21 @@ from saffron.runtime.streams.control_topics import status_records
 
 @dataclass(frozen=True)
 class ListedQuery:
-    """One query: its newest record, and the statuses of its version."""
+    """One query: its newest record, and the statuses of its version. `partitions`: see `summary`."""
 
     record: QueryRecord
     statuses: tuple[QueryStatus, ...]
+    partitions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
         """active, paused, rejected, failed, ended, waiting, starting or pending."""
-        return summary(self.record.op, self.statuses)[0]
+        return summary(self.record.op, self.statuses, self.partitions)[0]
 
     @property
     def reason(self) -> str | None:
         """The reason why it is rejected, has failed or ended, or waits."""
-        return summary(self.record.op, self.statuses)[1]
+        return summary(self.record.op, self.statuses, self.partitions)[1]
 
     def view(self) -> dict[str, Any]:
         """The object of `--json`."""
@@ -38,13 +39,14 @@ class ListedQuery:
 
 def read_standing(client: Client) -> dict[str, ListedQuery]:
     """All standing queries by name."""
-    statuses = client.statuses()
-    return {name: _standing(record, statuses) for name, record in client.queries().items()}
+    statuses, partitions = client.statuses(), client.partition_counts()
+    return {name: _standing(record, statuses, partitions) for name, record in client.queries().items()}
 
 
 def read_versions(client: Client) -> RegisteredQueries:
     """All versions that the topics still have, with the positions from which they were in force."""
     found = RegisteredQueries()
+    found.partitions = client.partition_counts()
     queries, statuses = query_table(client.topics.queries), status_records(client.topics.query_status)
     for record in client.records(client.topics.queries):
         query = queries.apply(record.key, record.value, record.offset)
@@ -68,10 +70,11 @@ def wait_for(
     client: Client, records: Sequence[QueryRecord], settled: Callable[[ListedQuery], bool], seconds: float
 ) -> list[ListedQuery]:
     """Follows the statuses until all `records` are settled or the time is up. Returns the queries as they are then."""
-    found = [ListedQuery(record, ()) for record in records]
+    partitions = client.partition_counts()
+    found = [ListedQuery(record, (), partitions) for record in records]
 
     def until(statuses: list[QueryStatus]) -> bool:
-        found[:] = [_standing(record, statuses) for record in records]
+        found[:] = [_standing(record, statuses, partitions) for record in records]
         return all(settled(one) for one in found)
 
     client.wait_for_statuses(until, seconds)
@@ -84,6 +87,6 @@ def removed(one: ListedQuery) -> bool:
     return all(state in (REMOVED, REJECTED, ENDED) for state in decided)
 
 
-def _standing(record: QueryRecord, statuses: Iterable[QueryStatus]) -> ListedQuery:
+def _standing(record: QueryRecord, statuses: Iterable[QueryStatus], partitions: Mapping[str, int]) -> ListedQuery:
     found = [one for one in statuses if (one.name, one.version) == (record.name, record.version)]
-    return ListedQuery(record, tuple(found))
+    return ListedQuery(record, tuple(found), partitions)

@@ -18,6 +18,7 @@ from saffron.cli.parsed import number_option
 from saffron.cli.system import top_screen
 from saffron.cli.system.scrape import Page, scrape
 from saffron.cli.system.top_view import Counted, View, view
+from saffron.control.streams.stream_partitions import PartitionCounts
 from saffron.control.tables import Tables
 from saffron.runtime.local.state import running
 from saffron.runtime.log.follower import Follower
@@ -73,6 +74,7 @@ class Watch:
         self._followers = followers
         self._of_now = of_now
         self._tables = Tables(client.topics, client.settings.latency_bound_ms)
+        self._counts = PartitionCounts(client.log)
         self._before: tuple[float, Page] | None = None
 
     def look(self, interval: float) -> View:
@@ -86,6 +88,8 @@ class Watch:
                     if follower.caught_up or topic in self._of_now:
                         break
                     time.sleep(_LOOK)
+        tables = self._tables
+        tables.queries.partitions = self._counts.look(tables.streams.all(), int(time.time() * 1000))
         state = running(self._settings)
         now = time.monotonic()
         page = Page([])
@@ -95,7 +99,7 @@ class Watch:
         self._before = now, page
         counted = None if state is None else Counted(page, page.since(before), max(now - began, 1e-3))
         where = f"{self._settings.bootstrap} {self._settings.prefix}*"
-        return view(self._tables, counted, state, int(time.time() * 1000), where)
+        return view(tables, counted, state, int(time.time() * 1000), where)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from saffron.records.table import (
 from saffron.records.version import VersionRecord
 from saffron.runtime.log import Log
 from saffron.runtime.log.follower import Follower
-from saffron.runtime.log.topics import Topics
+from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
 from saffron.runtime.telemetry.metric_names import UNREADABLE_RECORDS
 
 # What brings NumPy or Prometheus' client along is imported where it is needed: commands do without.
@@ -88,6 +88,11 @@ def reporter(metrics: Metrics) -> Report:
         metrics.add(UNREADABLE_RECORDS, 1, found.topic)
 
     return report
+
+
+def streams_of(table: KeyedRecords[StreamRecord], events: str) -> dict[str, StreamRecord]:
+    """All streams by name, the default one first, which exists without a record. `events`: its topic."""
+    return {DEFAULT_STREAM: StreamRecord(DEFAULT_STREAM, events), **table.rows}
 
 
 def stream_records(topic: str) -> KeyedRecords[StreamRecord]:

@@ -9,9 +9,8 @@ from saffron.records.stream import StreamRecord
 from saffron.records.table import Applied, Unreadable
 from saffron.records.version import VersionRecord, is_version_key, stem_of
 from saffron.runtime.log.topics import Topics
-from saffron.runtime.streams.control_topics import stream_records, version_records
+from saffron.runtime.streams.control_topics import stream_records, streams_of, version_records
 from saffron.runtime.streams.schema_versions import SchemaVersions
-from saffron.runtime.streams.streams import streams_of
 from saffron.schema.schema import Schema
 
 

@@ -6,18 +6,12 @@ from collections.abc import Callable, Collection
 
 from saffron.errors import DeniedError
 from saffron.records.stream import StreamRecord
-from saffron.records.table import KeyedRecords
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
-from saffron.runtime.streams.control_topics import Report, follow_streams
+from saffron.runtime.streams.control_topics import Report, follow_streams, streams_of
 from saffron.runtime.telemetry.digest import Every
 
 _POLL_MS = 500
-
-
-def streams_of(table: KeyedRecords[StreamRecord], events: str) -> dict[str, StreamRecord]:
-    """All streams by name, the default one first, which exists without a record. `events`: its topic."""
-    return {DEFAULT_STREAM: StreamRecord(DEFAULT_STREAM, events), **table.rows}
 
 
 class Streams:

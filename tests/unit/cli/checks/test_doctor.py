@@ -456,7 +456,7 @@ def test_a_look_gathers_what_topics_hold() -> None:
     client.put("saffron.streams", "events", None)
     client.put("saffron.streams", "events", stream().encode())
     assert look_further(first, cluster, client, None, lambda: NOW + 60_000).digests == (), "of the stream before"
-    assert look.queries["q"].state == "active"
+    assert (look.queries["q"].state, look.queries["q"].reason) == ("starting", "not yet on partitions 1, 2")
     assert len(look.events["events"]) == 1
     found = {(one.check, one.where) for one in bad(judge(look))}
     assert {("tables", f"stream s, table {name}") for name in ("crm", "secret", "gone")} <= found
