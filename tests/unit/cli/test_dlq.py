@@ -11,12 +11,14 @@ import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
-from saffron.cli import options
+from saffron.cli import console, options
 from saffron.cli.client import Client
 from saffron.cli.streams import dlq
-from saffron.errors import InputError
+from saffron.errors import InputError, UnavailableError
+from saffron.runtime.dead_letters.letters import Letter
+from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.sending import ORIGIN
-from saffron.runtime.log import TopicPartition
+from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings
 from tests.memory.memory_broker import MemoryBroker
@@ -107,6 +109,42 @@ def test_all_of_a_reason_are_sent_that_can_be_and_only_once(run: Run, log: Memor
     assert "sent again at" in run("send-again", "events/0/0", "--file", str(whole)).stderr
     assert "there is nothing to send" in run("send-again", "--reason", "late").stderr
     assert len(sent(log)) == 1
+
+
+WRONG = b'{"type":"Stock","ts":9,"price":1,"symbol":"IBM","pirce":1}'
+RIGHT = b'{"type":"Stock","ts":9,"price":1,"symbol":"IBM"}'
+
+
+def test_a_letter_that_the_correction_does_not_fit_keeps_no_other_from_being_sent(run: Run, log: MemoryLog) -> None:
+    names = [write_letter(log, TOPICS, 0, value, "schema", "-") for value in (WRONG, RIGHT, b"[]", WRONG)]
+    for more, count in (("--dry-run", 0), ("--json", 2)):
+        done = run("send-again", "--reason", "schema", "--unset", "pirce", "--json", more)
+        outcomes = orjson.loads(done.stdout)
+        assert (done.exit_code, [one["id"] for one in outcomes]) == (1, names)
+        assert [one["refused"] is None for one in outcomes] == [True, False, False, True]
+        assert outcomes[1]["refused"].startswith(f"{names[1]}: attribute 'pirce' cannot be left out")
+        assert outcomes[2]["refused"].startswith(f"{names[2]}: attributes can only be changed in a JSON object")
+        assert sent(log) == [RIGHT] * count
+    assert f"not sent: {names[1]}: attribute" in run("send-again", "--reason", "schema", "--unset", "pirce").stderr
+
+
+def test_what_was_sent_before_the_broker_fails_is_told(
+    run: Run, log: MemoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (write_letter(log, TOPICS, 0, RIGHT, "schema", "-") for _ in range(2))
+    original = DeadLetters.original
+
+    def fails_at_second(desk: DeadLetters, letter: Letter) -> Record | None:
+        if letter.id == second:
+            raise UnavailableError("no broker answers")
+        return original(desk, letter)
+
+    monkeypatch.setattr(DeadLetters, "original", fails_at_second)
+    told: list[str] = []
+    monkeypatch.setattr(console, "say", told.append)
+    with pytest.raises(UnavailableError):
+        run("send-again", "--reason", "schema")
+    assert [line.partition(" to ")[0] for line in told] == [f"sent: {first}"]
 
 
 def test_the_editor_mends_a_message(run: Run, log: MemoryLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -157,11 +157,12 @@ def send_again(
         correction = Correction(value, given, tuple(unset or ()))
         settings = client.settings
         sender = Sender(desk, settings.group("cli-dlq"), settings.max_future_ms, settings.registry_auth)
-        outcomes = [_try(sender, one, sources, correction, again, dry_run) for one in chosen]
-    if json:
-        console.print_json(outcomes)
-    for one in () if json else outcomes:
-        _say(one)
+        outcomes: list[dict[str, Any]] = []
+        try:
+            for one in chosen:
+                outcomes += [_try(sender, one, sources, correction, again, dry_run)]
+        finally:
+            _tell(outcomes, json)  # also of what was sent before an error
     if not outcomes:
         console.say("there is nothing to send")
     if any(one["refused"] for one in outcomes):
@@ -207,15 +208,28 @@ def _try(
     again: bool,
     dry_run: bool,
 ) -> dict[str, Any]:
-    """Send one dead letter, and return the outcome. Messages of one call go out in the order of their dead letters."""
+    """Send one dead letter, and return the outcome. Messages of one call go out in the order of their dead letters.
+
+    A letter that the correction does not fit is refused, and keeps no other from being sent.
+    """
     outcome = {"id": letter.id, "sent": False, "refused": None, "topic": letter.topic, "partition": None, "key": None}
     try:
         sending = sender.prepare(letter, known, correction, time.time_ns() // 1_000_000, again=again)
     except ResendRefusedError as error:
         return {**outcome, "refused": str(error)}
+    except InputError as error:
+        return {**outcome, "refused": f"{letter.id}: {error}"}
     if not dry_run:
         sender.send(sending)
     return {**outcome, **described(sending), "sent": not dry_run}
+
+
+def _tell(outcomes: Sequence[Mapping[str, Any]], json: bool) -> None:
+    """Print the outcomes: as one document, or a line each."""
+    if json:
+        console.print_json(outcomes)
+    for one in () if json else outcomes:
+        _say(one)
 
 
 def _say(outcome: Mapping[str, Any]) -> None:
