@@ -15,6 +15,7 @@ from saffron.cli import console, options
 from saffron.cli.client import Client
 from saffron.cli.streams import dlq
 from saffron.errors import InputError, UnavailableError
+from saffron.runtime.dead_letters import reading
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.sending import ORIGIN
@@ -126,6 +127,22 @@ def test_a_letter_that_the_correction_does_not_fit_keeps_no_other_from_being_sen
         assert outcomes[2]["refused"].startswith(f"{names[2]}: attributes can only be changed in a JSON object")
         assert sent(log) == [RIGHT] * count
     assert f"not sent: {names[1]}: attribute" in run("send-again", "--reason", "schema", "--unset", "pirce").stderr
+
+
+def test_all_of_a_reason_are_sent_however_many_letters_came_later(
+    run: Run, log: MemoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two records that each letter leaves, when it is sent, are later ones, too."""
+    monkeypatch.setattr(reading, "LOOKED_AT", 10)
+    monkeypatch.setattr(dlq, "LOOKED_AT", 10)
+    names = [write_letter(log, TOPICS, 0, RIGHT, "schema", "-") for _ in range(25)]
+    assert len(orjson.loads(run("list", "--reason", "schema", "--json").stdout)["letters"]) < 25
+    found = orjson.loads(run("list", "--count", "40", "--json").stdout)
+    assert (len(found["letters"]), found["whole"]) == (28, True)
+    done = run("send-again", "--reason", "schema", "--json")
+    assert (done.exit_code, [one["id"] for one in orjson.loads(done.stdout)]) == (0, names)
+    assert "there is nothing to send" in run("send-again", "--reason", "schema").stderr
+    assert sent(log) == [RIGHT] * 25
 
 
 def test_what_was_sent_before_the_broker_fails_is_told(

@@ -21,7 +21,7 @@ from saffron.given_files import bytes_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
+from saffron.runtime.dead_letters.reading import LOOKED_AT, DeadLetters, Found, LetterFilter
 from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources, described, require_message
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
 from saffron.runtime.streams.unknown_names import no_stream
@@ -30,7 +30,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_
 
 Reason = Annotated[str | None, typer.Option(help="Only those of this reason: late, not-json, schema, ...")]
 Stream = Annotated[str | None, typer.Option(help="Only those of this stream.")]
-_ALL = 1_000_000
 
 
 @app.callback()
@@ -58,7 +57,7 @@ def list_letters(
     """
     with connection(system.connected()) as client:
         desk = _desk(client)
-        found = desk.newest(desk.of_stream(_record(client, stream), reason), count)
+        found = desk.newest(desk.of_stream(_record(client, stream), reason), count, max(LOOKED_AT, count))
         names = _names(client)
     rows = [row_of(one, desk.stream_of(one, names)) for one in found.letters]
     if json:
@@ -193,10 +192,7 @@ def _record(client: Client, stream: str | None) -> StreamRecord | None:
 
 
 def _not_sent(desk: DeadLetters, wanted: LetterFilter, again: bool) -> list[Letter]:
-    found = desk.newest(wanted, _ALL)
-    if not found.whole:
-        console.say("older dead letters were not looked at: name them, as `saffron dlq list` does")
-    chosen = [one for one in reversed(found.letters) if again or not one.attempts]
+    chosen = [one for one in desk.all_of(wanted) if again or not one.attempts]
     return list({one.id: one for one in chosen}.values())  # several streams may have refused a message
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,12 +63,12 @@ class Letter:
         return f"{self.topic}/{self.partition}/{self.offset}{index}"
 
 
-def gather(records: Iterable[Record]) -> list[Letter]:
+def gather(records: Iterable[Record], takes: Callable[[Letter], bool] = lambda letter: True) -> list[Letter]:
     """The letters, oldest first: one of an id, a time and a stream, as several streams may read a topic.
 
     The time tells apart messages of a topic that was deleted and made anew. Copies only add their attempts, which are
     those of all streams: a message that is sent again comes to each of them.
-    Messages of other kinds are skipped.
+    Messages of other kinds are skipped, and letters that `takes` is false of.
     """
     found: dict[tuple[str, int, str], Letter] = {}
     attempts: dict[tuple[str, int], tuple[Attempt, ...]] = {}
@@ -78,9 +78,11 @@ def gather(records: Iterable[Record]) -> list[Letter]:
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
         message = letter.id, letter.timestamp
-        found.setdefault((*message, letter.stream), letter)
-        attempts[message] = _with(attempts.get(message, ()), record)
-    return [replace(one, attempts=attempts[one.id, one.timestamp]) for one in found.values()]
+        if takes(letter):
+            found.setdefault((*message, letter.stream), letter)
+        if attempt := _attempt(record):
+            attempts[message] = _with(attempts.get(message, ()), attempt)
+    return [replace(one, attempts=attempts.get((one.id, one.timestamp), ())) for one in found.values()]
 
 
 def _read(record: Record) -> Letter:
@@ -97,10 +99,14 @@ def _read(record: Record) -> Letter:
     )
 
 
-def _with(attempts: tuple[Attempt, ...], record: Record) -> tuple[Attempt, ...]:
+def _attempt(record: Record) -> Attempt | None:
+    """The attempt that a copy of a letter tells of; None: it is the letter itself."""
     mark = dict(record.headers).get(SENT_AGAIN)
-    if mark is None:
-        return attempts
-    if mark == DONE and attempts and not attempts[-1].done:
+    return None if mark is None else Attempt(record.timestamp, mark == DONE)
+
+
+def _with(attempts: tuple[Attempt, ...], last: Attempt) -> tuple[Attempt, ...]:
+    """The attempts with one more, or with the end of the last one."""
+    if last.done and attempts and not attempts[-1].done:
         attempts = attempts[:-1]
-    return (*attempts, Attempt(record.timestamp, mark == DONE))
+    return (*attempts, last)

@@ -48,6 +48,10 @@ class LetterFilter:
         """True if a letter is of the stream."""
         return self.stream is None or (letter.stream == self.stream if letter.stream else letter.topic in self.topics)
 
+    def chooses(self, letter: Letter) -> bool:
+        """True if a letter is of the stream and of the reason."""
+        return self.reason in (None, letter.reason) and self.takes(letter)
+
 
 @dataclass(frozen=True)
 class Found:
@@ -60,6 +64,11 @@ class Found:
     reasons: Mapping[str, int]
     looked_at: int
     whole: bool
+
+
+def _in_order(letter: Letter) -> tuple[int, int]:
+    """The place of a letter among others in time."""
+    return letter.at, letter.offset
 
 
 class DeadLetters:
@@ -76,12 +85,24 @@ class DeadLetters:
             places = [TopicPartition(self.topics.dead_letters, one) for one in range(self.partitions)]
             ends = {place: consumer.watermarks(place) for place in places}
             starts = {place: max(low, high - look) for place, (low, high) in ends.items() if high > low}
-            letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=_POLLS)) if starts else []
+            polls = _POLLS * max(1, look // LOOKED_AT)
+            letters = gather(each_to_end(consumer, starts, batch=_BATCH, polls=polls)) if starts else []
             whole = all(starts[place] == ends[place][0] and consumer.at_end(place) for place in starts)
         matching = [one for one in letters if wanted.takes(one)]
-        chosen = [one for one in matching if wanted.reason in (None, one.reason)]
-        chosen.sort(key=lambda one: (one.at, one.offset), reverse=True)
+        chosen = [one for one in matching if wanted.chooses(one)]
+        chosen.sort(key=_in_order, reverse=True)
         return Found(chosen[:count], Counter(one.reason for one in matching), len(letters), whole)
+
+    def all_of(self, wanted: LetterFilter) -> list[Letter]:
+        """All letters that pass the filter, oldest first. UnavailableError: they cannot be read to the end."""
+        with self._consumer() as consumer:
+            places = [TopicPartition(self.topics.dead_letters, one) for one in range(self.partitions)]
+            starts = {place: low for place in places for low, high in [consumer.watermarks(place)] if high > low}
+            records = each_to_end(consumer, starts, batch=_BATCH, polls=_NO_LIMIT) if starts else iter(())
+            letters = gather(records, wanted.chooses)
+            if not all(map(consumer.at_end, starts)):
+                raise UnavailableError(f"{self.topics.dead_letters} cannot be read to its end: does the broker answer?")
+        return sorted(letters, key=_in_order)
 
     def find(self, name: str) -> Letter:
         """The letter with this id, with or without the topics' prefix; of several streams' the newest.
