@@ -21,13 +21,31 @@ class ApiError extends Error {
   }
 }
 
+class Unanswered extends Error {
+  constructor() {
+    super("the control service does not answer; detection goes on without it");
+  }
+}
+
 async function ask(path, method = "GET", body = undefined) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
-  const found = await answer.json();
+  let answer, found;
+  try {
+    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+    found = await answer.json();
+  } catch {
+    throw new Unanswered();
+  }
   if (!answer.ok) throw new ApiError(answer.status, found.error);
   return found;
+}
+
+// What an error says. One that is of no request is a fault of the page itself.
+function failure(error) {
+  if (error instanceof ApiError || error instanceof Unanswered) return error.message;
+  console.error(error);
+  return `this page has a fault: ${error.message}`;
 }
 
 function short(value, digits = 0) {
@@ -48,7 +66,7 @@ function clock(ms) {
 function brief(result) {
   const said = Object.entries({ ...(result.key || result.group), ...result.return });
   if (said.length) return said.map(([name, value]) => `${name} ${typeof value === "number" && value % 1 ? value.toFixed(3) : value}`).join("  ");
-  const events = Object.entries(result.events || {});
+  const events = Object.entries(result.events || {}).filter(([, bound]) => bound !== null);
   return events.map(([name, bound]) => (Array.isArray(bound) ? `${name}: ${counted(bound.length, "event")}` : `${name}: ${bound.type} ${bound.seq}`)).join("  ");
 }
 

@@ -374,7 +374,7 @@ async function refresh(turn) {
     await Promise.all(turn % 5 ? now : [...now, refreshRest()]);
   } catch (error) {
     if (error.status === 401) byId("token-form").hidden = false;
-    verdict("bad", error.status ? error.message : "the control service does not answer; detection goes on without it");
+    verdict("bad", failure(error));
   }
 }
 

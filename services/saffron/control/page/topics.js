@@ -295,7 +295,7 @@ async function refresh() {
   } catch (error) {
     if (error.status === 401) byId("token-form").hidden = false;
     verdict.className = "bad";
-    verdict.textContent = error.status ? error.message : "the control service does not answer";
+    verdict.textContent = failure(error);
   }
 }
 

@@ -104,6 +104,34 @@ def test_it_shows_queries_latency_overload_results_and_fits_every_window(look: L
     look(talk)
 
 
+def test_a_result_in_which_a_variable_is_bound_to_nothing_is_shown_like_others(look: Look) -> None:
+    result = {"id": "3b76", "query": "q", "key": {}, "return": {}, "detected_at": 1}
+    result |= {"events": {"a": None, "b": {"seq": 1, "ts": 2, "type": "B"}, "c": [], "d": [{"seq": 1}]}}
+
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.until(count("#results details") + " === 20", "results")
+        line = await tab.value(
+            f"showResults([{json.dumps(result)}]); document.querySelector('#results code').textContent"
+        )
+        assert line == "b: B 1  c: 0 events  d: 1 event"
+        foreign = json.dumps({"query": "q", "topic": "alerts", "bytes": 5})
+        shown = f"showResults([{foreign}]); [{count('#results button')}, {text('#results .when')}]"
+        assert await tab.value(shown) == [0, ""], "there is no id to ask about, and no time"
+
+    look(talk)
+
+
+def test_the_verdict_tells_a_fault_of_the_page_from_a_service_that_does_not_answer(look: Look) -> None:
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.until(text("#verdict") + " && " + count("#results details"), "results")
+        await tab.value("window.showResults = () => { throw new Error('of a test'); }")
+        await tab.until(text("#verdict.bad") + " === 'this page has a fault: of a test'", "fault")
+        await tab.value("window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))")
+        await tab.until(text("#verdict.bad") + "?.startsWith('the control service does not answer')", "no answer")
+
+    look(talk, refusals=("of a test",))
+
+
 def test_why_and_why_not(look: Look) -> None:
     async def talk(tab: Tab, url: str) -> None:
         await tab.until(count("#why-query option") + " === 2 && " + count("#results details"), "queries and results")
