@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from saffron.cli.checks.cluster import look as cluster_look
 from saffron.cli.checks.cluster import permissions, topics
 from saffron.cli.checks.cluster.formats import check_formats
 from saffron.cli.checks.cluster.look import InputWord, Look, look_at_topics, look_further
@@ -23,7 +25,7 @@ from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.local.state import ServiceState, SystemState
 from saffron.runtime.log import TopicPartition, TopicSpec
 from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
-from saffron.runtime.log.topics import topic_specs
+from saffron.runtime.log.topics import Topics, topic_specs
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
 from tests.unit.cli.checks.sound import (
@@ -38,6 +40,7 @@ from tests.unit.cli.checks.sound import (
     sound,
     stream,
 )
+from tests.unit.runtime.written import write_letter
 
 Spoil = Callable[[Look], Look]
 
@@ -244,6 +247,32 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
         lambda look: told("windowing", events=5000)(replace(look, letters=(letter("late"),) * 12)),
         WARNING, "saffron.dead-letters", "12 in ten minutes, of 300,000 events: 12 late", "docs/runbook.md",
     ),
+    "a flood of dead letters, of which only the newest were read": (
+        lambda look: told("windowing", events=1000)(
+            replace(look, letters=tuple(letter("not-json", n) for n in range(500)), letters_since=NOW - 4000)),
+        ERROR, "saffron.dead-letters", "they pile up: 500 in 4 s, of 5,000 events: 500 not-json", "saffron dlq list",
+    ),
+    "dead letters of more time than is known of events": (
+        lambda look: told("windowing", events=1000)(
+            replace(look, letters=tuple(letter("late", n, NOW - 1000 * n) for n in range(500)),
+                    digests_since=NOW - 60_000)),
+        WARNING, "saffron.dead-letters", "61 in 60 s, of 60,000 events: 61 late", "saffron dlq list",
+    ),
+    "dead letters of a time of which no events are known": (
+        lambda look: told("windowing", events=1000)(
+            replace(look, letters=tuple(letter("late", n, NOW - 90_000) for n in range(500)),
+                    digests_since=NOW - 60_000)),
+        WARNING, "saffron.dead-letters", "500 in ten minutes: 500 late", "saffron dlq list",
+    ),
+    "more events that break the schema than were read": (
+        lambda look: replace(look, letters=(letter("schema"),), letters_since=NOW - 1000),
+        WARNING, "saffron.events", "at least 1 event of the last hour breaks the stream's schema;", "saffron dlq show",
+    ),
+    "service that ended before what is known": (
+        lambda look: replace(look, digests_since=NOW - 94_000, digests=tuple(
+            one for one in look.digests if one.service != "windowing")),
+        ERROR, "windowing", "not heard of in the last 94 s", "saffron run windowing",
+    ),
     "hanging transaction": (
         lambda look: replace(look, open={TopicPartition("saffron.trends", 0): NOW - 60_000}),
         ERROR, "saffron.trends/0", "a transaction is open for 60 s",
@@ -418,6 +447,25 @@ class FakeCluster:
     def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
         places = {TopicPartition(name, i): log for name in topics for i, log in enumerate(self._broker.topics[name])}
         return {place: log.stable for place, log in places.items() if log.stable < log.high}
+
+
+@pytest.mark.parametrize("most", [2, 5, 6])
+def test_a_look_says_from_which_time_on_it_knows_all(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = itertools.count(NOW)
+    broker = MemoryBroker(lambda: next(times))
+    log = MemoryLog(broker)
+    log.create_topics(topic_specs("saffron.", 2))
+    client, cluster = Client(replace(SETTINGS, replication=1), log), FakeCluster(broker)
+    for place in range(5):
+        write_letter(log, Topics("saffron."), place % 2, b"-", "not-json", "-")
+        client.put("saffron.health", "windowing", b"{}")
+    monkeypatch.setattr(cluster_look, "_LETTERS", most)
+    monkeypatch.setattr(cluster_look, "_DIGESTS", most)
+    look = look_further(look_at_topics(cluster, client.settings, NOW), cluster, client, None, lambda: NOW + 1000)
+    assert len(look.letters) == min(most, 5)
+    assert look.letters_since == (look.letters[0].at if most < 5 else 0)
+    digests = [one.timestamp for one in cluster_look.newest(client, "saffron.health", 9)]
+    assert look.digests_since == (digests[-most] if most <= 5 else 0)
 
 
 def test_a_look_gathers_what_topics_hold() -> None:

@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from saffron.cli.checks.cluster.look import Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.counted import counted
+from saffron.runtime.dead_letters.letters import Letter
 
 _RECENT_MS = 600_000
 _MANY, _SHARE = 10, 0.01
 
 
 def check_dead_letters(look: Look) -> Iterator[Finding]:
-    """Findings on the dead letters of the last ten minutes, beside the events of the same time."""
+    """Findings on the dead letters of the last ten minutes, beside the events of the same time.
+
+    The time is shorter where not all of ten minutes is known, so that both numbers are of one time.
+    """
     recent = [one for one in look.letters if look.now - one.at < _RECENT_MS]
     where = look.settings.topic("dead-letters")
     if not recent:
         yield ok("dead letters", f"none in ten minutes; {len(look.letters)} older" if look.letters else "none", where)
         return
-    events = sum(one.events for one in look.digests if one.service == "windowing" and look.now - one.at < _RECENT_MS)
-    reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(one.reason for one in recent).most_common())
-    what = f"{len(recent)} in ten minutes, of {counted(events, 'event')}: {reasons}"
+    since = max(look.now - _RECENT_MS, look.letters_since, look.digests_since)
+    counting = [one for one in recent if one.at >= since]
+    events = _events(look, since)
     fix = "saffron dlq list, saffron dlq show ID; docs/runbook.md says what each reason means"
-    if len(recent) >= _MANY and len(recent) > _SHARE * events:
+    if not counting:  # no events are known beside them
+        yield warning("dead letters", f"{len(recent)} in ten minutes: {_reasons(recent)}", where, fix)
+        return
+    span = "ten minutes" if look.now - since >= _RECENT_MS else f"{(look.now - since) / 1000:.0f} s"
+    what = f"{len(counting)} in {span}, of {counted(events, 'event')}: {_reasons(counting)}"
+    if len(counting) >= _MANY and len(counting) > _SHARE * events:
         yield error("dead letters", f"they pile up: {what}", where, fix)
     else:
         yield warning("dead letters", what, where, fix)
+
+
+def _events(look: Look, since: int) -> int:
+    """The events that windowing has had since then, in all intervals that are not over before it."""
+    digests = (one for one in look.digests if one.service == "windowing")
+    return sum(one.events for one in digests if one.stamped + one.interval_ms > since)
+
+
+def _reasons(letters: Iterable[Letter]) -> str:
+    """How many letters there are of each reason."""
+    return ", ".join(f"{count} {reason}" for reason, count in Counter(one.reason for one in letters).most_common())

@@ -17,7 +17,7 @@ from saffron.control.streams.bodies import table_topics_of, topics_of
 from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
+from saffron.runtime.dead_letters.reading import DeadLetters, Found, LetterFilter
 from saffron.runtime.local.state import SystemState
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.ends import read_to_end
@@ -88,6 +88,8 @@ class Look:
     - `events`: newest messages of each stream's topic. `open`: open transactions, and since when (ms).
     - `sources_filled`: topic of a merged stream -> its number of messages; those that exist.
     - `foreign`: facts of the topics that merged streams and their tables are read from; those that exist.
+    - `digests_since`, `letters_since`: times (ms) from which on all digests and dead letters are known, since only the
+      newest of them are read; 0: all that there are.
     - `routes`: of this machine's windowing. `models`: when each was published.
     - `unreadable`: control records that cannot be read. `of_events`: the schemas that events of streams have had.
     """
@@ -105,6 +107,8 @@ class Look:
     digests: tuple[Digest, ...] = ()
     inputs: tuple[InputWord, ...] = ()
     letters: tuple[Letter, ...] = ()
+    digests_since: int = 0
+    letters_since: int = 0
     sources_filled: Mapping[str, int] = field(default_factory=dict)
     foreign: Mapping[str, TopicFacts] = field(default_factory=dict)
     routes: Routes = field(default_factory=Routes)
@@ -161,7 +165,8 @@ def look_further(
             wanted[spec.name] = topic_files()["windows" if spec.name.endswith("windows") else "admitted"]
     topics = cluster.topics(wanted)
     counts = {name: len(one.partitions) for name, one in topics.items()}
-    letters = DeadLetters(client.log, client.topics, client.settings.group("doctor"))
+    desk = DeadLetters(client.log, client.topics, client.settings.group("doctor"))
+    letters = desk.newest(LetterFilter(), _LETTERS, _LETTERS)
     health = newest(client, client.topics.health, _DIGESTS)
     sources = {topic for one in streams.values() if one.definition is not None for topic in topics_of(one)}
     foreign = sources.union(*map(table_topics_of, streams.values()))
@@ -182,7 +187,9 @@ def look_further(
         sources_filled=_filled(client, sources & cluster.names),
         foreign=cluster.topics(foreign),
         routes=routes_of(scrape(state, "windowing")),
-        letters=tuple(reversed(letters.newest(LetterFilter(), _LETTERS, _LETTERS).letters)),
+        letters=tuple(reversed(letters.letters)),
+        letters_since=_letters_since(letters),
+        digests_since=0 if len(health) < _DIGESTS else health[0].timestamp,
         digests=_digests(health, _removed(client)),
         inputs=_inputs(health),
         state=state,
@@ -190,6 +197,11 @@ def look_further(
         of_events=known.of_events(),
         now=clock(),
     )
+
+
+def _letters_since(found: Found) -> int:
+    """The time from which on all dead letters were found (ms); 0: all that there are."""
+    return 0 if not found.letters or (found.whole and found.looked_at <= _LETTERS) else found.letters[-1].at
 
 
 def _filled(client: Client, topics: Iterable[str]) -> dict[str, int]:

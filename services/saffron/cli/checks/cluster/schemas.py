@@ -19,6 +19,7 @@ from saffron.schema.schema import Schema
 
 _INTO = re.compile(r"\bINTO\b", re.IGNORECASE)
 _BROKEN = ("schema", "unknown-schema", "bad-payload")
+_HOUR_MS = 3_600_000
 
 
 def check_schemas(look: Look) -> Iterator[Finding]:
@@ -42,11 +43,12 @@ def check_schemas(look: Look) -> Iterator[Finding]:
 
 def check_broken(look: Look) -> Iterator[Finding]:
     """Findings on events that break their stream's schema."""
-    broken = [one for one in look.letters if one.reason in _BROKEN and look.now - one.at < 3_600_000]
+    broken = [one for one in look.letters if one.reason in _BROKEN and look.now - one.at < _HOUR_MS]
+    least = "at least " if look.letters_since > look.now - _HOUR_MS else ""
     for topic in sorted({one.topic for one in broken}):
         of = [one for one in broken if one.topic == topic]
         breaks = counted(len(of), "event of the last hour breaks", "events of the last hour break")
-        what = f"{breaks} the stream's schema; the last: {of[-1].detail}"
+        what = f"{least}{breaks} the stream's schema; the last: {of[-1].detail}"
         yield warning(
             "schemas",
             what,

@@ -31,7 +31,9 @@ def check_heartbeats(look: Look) -> Iterator[Finding]:
         heard[one.service] = one
     ours = [one.name for one in look.state.services] if look.state is not None else list(_PATH)
     for name in (one for one in _PATH if one in ours and one not in heard):
-        yield error("heartbeat", "never heard of", name, f"start it: saffron run {name} (saffron up starts all)")
+        known = (look.now - look.digests_since) / 1000
+        what = f"not heard of in the last {known:.0f} s" if look.digests_since else "never heard of"
+        yield error("heartbeat", what, name, f"start it: saffron run {name} (saffron up starts all)")
     for name, last in heard.items():
         age = max(0, look.now - last.stamped)
         if age > max(_SILENT_MS, _INTERVALS * last.interval_ms):
