@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from saffron.runtime.telemetry.digest_fields import require_digest
+
 SERIES_SECONDS = 120
 """Length of the page's charts in seconds."""
 _SETTLED_MS = 2000
@@ -30,7 +32,11 @@ class LiveStatistics:
         self._digests: dict[Source, list[Digest]] = {}
 
     def apply(self, digest: Digest) -> None:
-        """Adds one digest, unless it is not newer than the last of its source. KeyError: a field is missing."""
+        """Adds one digest, unless it is not newer than the last of its source.
+
+        KeyError: a field is missing. ValueError: one is not as services write it.
+        """
+        require_digest(digest)
         digest = {
             **{part: digest[part] for part in _PARTS},
             "shed": digest.get("shed"),

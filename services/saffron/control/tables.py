@@ -18,6 +18,7 @@ from saffron.records.table import Applied, Unreadable, query_table
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.control_topics import status_records
 from saffron.runtime.streams.known_streams import KnownStreams
+from saffron.runtime.telemetry.digest_fields import are_counts
 
 _PROBLEMS_KEPT = 20
 
@@ -75,7 +76,7 @@ class Tables:
     def query(self, name: str) -> dict[str, Any]:
         """A query as the API shows it, with its number of partial matches (null: not reported). KeyError: unknown."""
         counts = [row["partial_matches"] for row in self._load.values() if name in row.get("partial_matches", {})]
-        partial = sum(int(one[name]) for one in counts) if counts else None
+        partial = sum(one[name] for one in counts) if counts else None
         return {**self.queries.view(name), "partial_matches": partial}
 
     def _apply_record(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> None:
@@ -102,6 +103,8 @@ class Tables:
     def _apply_load(self, key: str, value: _Row | None, at: int) -> None:
         if value is not None and value.get("kind") == "force":
             return  # an order to the shedder, no report
+        if value is not None and not are_counts(value.get("partial_matches", {})):
+            raise ValueError(f"'partial_matches' cannot be {value['partial_matches']!r}")
         _put(self._load, key, value)
 
     def _apply_health(self, key: str, value: _Row | None, at: int) -> None:

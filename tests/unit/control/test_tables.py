@@ -79,6 +79,57 @@ def test_what_nobody_can_read_is_noted_and_skipped(tables: Tables, topic: str, v
     assert tables.models() == []
 
 
+DIGEST = {
+    "service": "matcher", "stream": "events", "partition": 0, "at": 9, "interval_ms": 1000, "events": 0, "results": 0,
+    "latency_ms": None, "partial_matches": 0, "watermark": None, "lag": 0,
+}  # fmt: skip
+SHED = {"why": "shed", "share": 0.5, "keep": None, "estimated": {"q": {"due": 1, "lost": 0, "found": 1, "false": 0}}}
+STRANGE: list[tuple[str, dict[str, Any]]] = [
+    *(
+        (TOPICS.health, {**DIGEST, name: None})
+        for name in ("service", "at", "interval_ms", "events", "partial_matches")
+    ),
+    *((TOPICS.health, {**DIGEST, name: "now"}) for name in DIGEST if name not in ("service", "stream")),
+    *((TOPICS.health, {**DIGEST, name: True}) for name in DIGEST),
+    *((TOPICS.health, {**DIGEST, name: ["m"]}) for name in DIGEST),
+    *((TOPICS.health, {**DIGEST, "interval_ms": value}) for value in (0, -1, 1.5)),
+    *((TOPICS.health, {**DIGEST, "latency_ms": value}) for value in ({}, {"p50": 1}, {"p50": 1, "p99": "2"})),
+    *((TOPICS.health, {**DIGEST, "service": "shedder", "shed": {**SHED, name: []}}) for name in SHED),
+    (TOPICS.health, {**DIGEST, "service": "shedder", "shed": {**SHED, "estimated": {"q": {"due": 1}}}}),
+    (TOPICS.health, {**DIGEST, "mistyped": {"x": "many"}}),
+    (TOPICS.load, {"partial_matches": None}),
+    (TOPICS.load, {"partial_matches": 3}),
+    (TOPICS.load, {"partial_matches": {"q": "many"}}),
+    (TOPICS.load, {"partial_matches": {"q": True}}),
+]
+
+
+@pytest.mark.parametrize(("topic", "row"), STRANGE)
+def test_a_report_of_another_form_is_noted_and_spoils_no_view(tables: Tables, topic: str, row: dict[str, Any]) -> None:
+    put(tables, TOPICS.queries, "q", {"name": "q", "version": 1, "op": "add", "text": "x", "from": "now"})
+    put(tables, TOPICS.health, "m", {**DIGEST, "at": 8, "events": 5})
+    put(tables, TOPICS.load, "m", {"partial_matches": {"q": 2}})
+    before = tables.live.view(10), tables.query("q"), tables.load()
+    put(tables, topic, "x", row, at=11)
+    assert [(one["topic"], one["at"]) for one in tables.problems] == [(topic, 11)]
+    assert (tables.live.view(10), tables.query("q"), tables.load()) == before
+
+
+def test_what_services_write_is_read(tables: Tables) -> None:
+    put(
+        tables, TOPICS.health, "s", {**DIGEST, "service": "shedder", "shed": SHED, "latency_ms": {"p50": 1, "p99": 2.5}}
+    )
+    put(
+        tables,
+        TOPICS.health,
+        "m",
+        {**DIGEST, "service": "model_builder", "stream": None, "partition": None, "lag": None},
+    )
+    assert not tables.problems
+    overload = tables.live.view(10)["overload"]
+    assert (overload["why"], overload["missed"]) == ("shed", {"q": 0.0})
+
+
 def test_problems_are_bounded_and_a_missing_key_is_no_accident(tables: Tables) -> None:
     for _ in range(100):
         tables.apply(TOPICS.queries, None, b"{", 7)

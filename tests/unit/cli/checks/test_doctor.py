@@ -23,7 +23,7 @@ from saffron.errors import LogError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.local.processes import ProcessId
 from saffron.runtime.local.state import ServiceState, SystemState
-from saffron.runtime.log import TopicPartition, TopicSpec
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
 from saffron.runtime.log.topics import Topics, topic_specs
 from tests.memory.memory_broker import MemoryBroker
@@ -447,6 +447,22 @@ class FakeCluster:
     def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
         places = {TopicPartition(name, i): log for name in topics for i, log in enumerate(self._broker.topics[name])}
         return {place: log.stable for place, log in places.items() if log.stable < log.high}
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"at": "now"}, {"interval_ms": 0}, {"events": "5"}, {"service": ["m"]}, {"lag": 1.5}, {"shed": {}},
+        {"inputs": [5]}, {"inputs": 5}, {"inputs": [{"topic": "t", "partition": 0, "incidents": [{}]}]},
+        {"troubles": 5},
+    ],
+)  # fmt: skip
+def test_a_digest_of_another_form_is_passed_over(strange: dict[str, Any]) -> None:
+    names = ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
+    first = digests("matcher", 0)[0]
+    body = {name: getattr(first, name) for name in names} | {"inputs": [], "troubles": []}
+    kept, lost = (Record("saffron.health", 0, 0, NOW, b"x", orjson.dumps(one)) for one in (body, body | strange))
+    assert len(cluster_look._digests([kept, lost], {})) == len(cluster_look._inputs([kept, lost])) == 1
 
 
 @pytest.mark.parametrize("most", [2, 5, 6])

@@ -24,6 +24,7 @@ from saffron.runtime.log.ends import read_to_end
 from saffron.runtime.log.inspect import TopicFacts
 from saffron.runtime.log.topics import TopicFile, stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
+from saffron.runtime.telemetry.digest_fields import require_digest
 from saffron.schema.schema import Schema
 
 _EVENTS, _DIGESTS, _LETTERS = 500, 6000, 500
@@ -258,10 +259,11 @@ def _digests(records: Iterable[Record], removed: Mapping[str, int]) -> tuple[Dig
     parts = ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
     found = []
     for record in records:
-        with suppress(orjson.JSONDecodeError, KeyError, TypeError):  # a stranger's message
+        with suppress(ValueError, KeyError, TypeError):  # a stranger's message
             body = orjson.loads(record.value or b"")
+            require_digest(body)
             fields = {part: body[part] for part in parts}
-            lost = {"mistyped": body.get("mistyped", {})}
+            lost: dict[str, Any] = {"mistyped": body.get("mistyped") or {}}
             lost |= {part: body.get(part, 0) for part in ("left_out", "in_seconds", "late_by_silence")}
             rest = {"shed": body.get("shed"), "watermark": body.get("watermark")}
             if record.timestamp > removed.get(fields["stream"], -1):
@@ -272,8 +274,9 @@ def _digests(records: Iterable[Record], removed: Mapping[str, int]) -> tuple[Dig
 def _inputs(records: Iterable[Record]) -> tuple[InputWord, ...]:
     found = []
     for record in records:
-        with suppress(orjson.JSONDecodeError, KeyError, TypeError):  # a digest without, or a stranger's message
+        with suppress(ValueError, KeyError, TypeError):  # a digest without, or a stranger's message
             body = orjson.loads(record.value or b"")
+            require_digest(body)
             rows, troubles = tuple(body["inputs"]), tuple(map(str, body["troubles"]))
             found.append(InputWord(str(body["service"]), record.timestamp, rows, troubles))
     return tuple(found)
