@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from saffron.errors import InputError
@@ -36,3 +37,14 @@ def require_writable(path: Path | None) -> None:
         raise InputError(f"cannot write {path}: there is no directory {path.parent}")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise InputError(f"cannot write {path}: Permission denied")
+
+
+def require_not_read(path: Path | None, read: Iterable[Path | None]) -> None:
+    """InputError: the file to be written is one of those that are read, whose content would be lost."""
+    if path is not None and path.is_file() and any(one is not None and _is_same(path, one) for one in read):
+        raise InputError(f"cannot write {path}: it is read, and its content would be lost; name another file")
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """True if both paths lead to the same file."""
+    return other.exists() and path.samefile(other)

@@ -248,6 +248,36 @@ def test_dead_letters_that_cannot_be_written_name_their_file(tmp_path: Path) -> 
     assert (ran.returncode, ran.stderr) == (1, "saffron: cannot write /dev/full: No space left on device\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "replay -q q.saf events.ndjson --dead-letters events.ndjson",
+        "replay -q q.saf other.ndjson events.ndjson --dead-letters link.ndjson",
+        "replay -q q.saf events.ndjson --dead-letters q.saf",
+        "replay -q q.saf --stream shop.yaml orders=events.ndjson --dead-letters events.ndjson",
+        "replay -q q.saf --stream shop.yaml orders=events.ndjson --dead-letters ./shop.yaml",
+        "replay -q q.saf events.ndjson --latency-bound 1s --rate 5 --save-models events.ndjson",
+        "stream infer events.ndjson --name shop --out events.ndjson",
+    ],
+)
+def test_a_file_that_is_read_is_not_written(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in (
+        ("events.ndjson", '{"type":"A","ts":1}\n'),
+        ("other.ndjson", '{"type":"A","ts":1}\n'),
+        ("q.saf", "PATTERN A a WITHIN 1 ms"),
+        ("shop.yaml", "stream: shop\nsources: [{topic: orders}]\n"),
+    ):
+        (tmp_path / name).write_text(content)
+    (tmp_path / "link.ndjson").symlink_to("events.ndjson")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert saffron(monkeypatch, *words.split()) == 1
+    assert "it is read, and its content would be lost; name another file" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_a_wrong_schema_names_its_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from saffron.cli.replays.inputs import EventFiles, Events, MessageFiles
 from saffron.cli.replays.output import Counts, DeadLetterFile, Lines, Sink, TerminalLines
 from saffron.cli.replays.places import Places
 from saffron.cli.replays.shed import ShedOptions
+from saffron.given_files import require_not_read
 from saffron.mapping.schema_file import schema_at
 from saffron.runtime.process.allocator import keep_freed_memory
 
@@ -105,6 +106,9 @@ def replay(
     _require_together(partitions > 1, why, json=json, results=results.given, sheds=shedding.given)
     if why is None and why_events is not None:
         raise typer.BadParameter("--why-events goes with --why KEY")
+    files = [Path(one if stream is None else one.partition("=")[2]) for one in events]
+    for written in (results.dead_letters, shedding.save_models):
+        require_not_read(written, [*files, *(query or []), schema, stream])
     queries = read_texts(query or [], text or [], "name its file with -q")
     read = Read(schema_at(schema) if schema else None, lenient, disorder or 0)
     others = [*shedding.given, *([] if disorder is None else ["--disorder"])]

@@ -18,7 +18,7 @@ from saffron.control.streams.readings import read_source, reading_body
 from saffron.counted import counted
 from saffron.engine.events.formats.files import bare_name
 from saffron.errors import UnavailableError
-from saffron.given_files import require_writable
+from saffron.given_files import require_not_read, require_writable
 from saffron.language.syntax.hints import known_names
 from saffron.mapping.definition import SourceDefinition, StreamDefinition
 from saffron.mapping.definition_file import definition_at
@@ -71,6 +71,7 @@ def infer(
         saffron stream infer bids --name auction --registry http://registry:8081
     """
     require_writable(out)
+    require_not_read(out, map(Path, sources))
     proposed = propose(_sampled(system, sources, sample, registry))
     text = write_definition(name, proposed)
     read_definition(text)
