@@ -27,6 +27,14 @@ def text_of(path: Path) -> str:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
+def query_of(path: Path) -> str:
+    """The text of a query file. InputError: it cannot be read.
+
+    A byte that is not UTF-8 becomes half a surrogate, at whose place the language refuses the query.
+    """
+    return bytes_of(path).decode("utf-8", "surrogateescape")
+
+
 def require_writable(path: Path | None) -> None:
     """InputError: a file cannot be written there. To be asked before long work, whose outcome would be lost."""
     if path is None:

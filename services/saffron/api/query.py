@@ -15,7 +15,7 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.explain.chosen import plan_json, plan_text, schema_of
 from saffron.engine.operators.aggregates import registered
 from saffron.errors import InputError
-from saffron.given_files import bytes_of
+from saffron.given_files import query_of
 from saffron.language import bind, explain_svg
 from saffron.language.binder import Bound
 from saffron.language.plan.plan import Plan
@@ -93,7 +93,7 @@ def compile(  # noqa: A001  the name that users know from re.compile
     if isinstance(text, str) and re.fullmatch(r"\S+[./]\S+", text):
         raise InputError(f"{text!r} is no query; if it is a file's path, write Path({text!r})")
     if isinstance(text, Path):
-        query = Query(bytes_of(text).decode("utf-8", "replace"), known, name or text.stem, lenient)
+        query = Query(query_of(text), known, name or text.stem, lenient)
     else:
         query = Query(text, known, name or "query", lenient)
     assert query.plan is not None  # planned now, so that errors are raised here

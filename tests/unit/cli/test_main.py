@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer
 
+from saffron.api.query import compile as compiled
 from saffron.cli import main
 from saffron.errors import GapError, QueryError, SaffronError, SettingsError, UnavailableError
 
@@ -276,6 +277,21 @@ def test_a_file_that_is_read_is_not_written(
     assert saffron(monkeypatch, *words.split()) == 1
     assert "it is read, and its content would be lost; name another file" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", ["explain", "query check", "replay events.ndjson -q"])
+def test_a_query_file_that_is_not_utf8_is_refused_with_the_place(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "events.ndjson").write_text('{"type":"A","ts":1,"city":"Köln"}\n')
+    (tmp_path / "q.saf").write_bytes("PATTERN A a WHERE a.city = 'Köln' WITHIN 1 ms".encode("latin-1"))
+    assert saffron(monkeypatch, *command.split(), "q.saf") == 2
+    told = capsys.readouterr().err
+    assert "Save the query as UTF-8." in told
+    assert told.index("^") - told.index("LINE 1") > len("PATTERN A a WHERE a.city = 'K")
+    with pytest.raises(QueryError, match="half of a character"):
+        compiled(tmp_path / "q.saf")
 
 
 def test_a_wrong_schema_names_its_file(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from saffron.given_files import bytes_of
+from saffron.given_files import query_of
 from saffron.runtime.process import config
 from saffron.runtime.process.own_modules import import_modules
 from saffron.schema.schema import Schema
@@ -37,7 +37,7 @@ def read_texts(files: Sequence[Path], texts: Sequence[str], how: str = "name its
     `how`: the way in which the command takes files, for errors.
     """
     know_aggregates()
-    queries = [QueryText(path.stem, bytes_of(path).decode("utf-8", "replace")) for path in files]
+    queries = [QueryText(path.stem, query_of(path)) for path in files]
     queries += [QueryText("query" if len(texts) == 1 else f"query{i}", text) for i, text in enumerate(texts, 1)]
     if not queries:
         raise typer.BadParameter(f"no query: {how}, or give its text with -e")
