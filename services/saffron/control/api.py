@@ -10,14 +10,14 @@ from typing import Any
 
 from aiohttp import web
 
-from saffron.control.checks import Checked, Partitions, Refused, check, check_partitions
+from saffron.control.checks import Checked, Partitions, Refused, as_it_stands, check, check_partitions, compiled
 from saffron.control.guard import PAGE_HEADERS, answer, open_to_all
 from saffron.control.left_readers import left_readers
 from saffron.control.openapi import document
 from saffron.control.requests import Send, count_of, json_body, now_ms, text_of
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
-from saffron.errors import InputError
+from saffron.errors import InputError, SaffronError
 from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.syntax.delivery import has_rows, topics_of
 from saffron.records.query import QueryRecord
@@ -89,16 +89,16 @@ class Api:
     async def show_query(self, request: web.Request) -> web.Response:
         name = self._known(request)
         view = self._tables.query(name)
-        checked = check(view["text"], name, self._tables.streams, self._tables.queries.texts())
-        return answer({**view, "plan": checked.explanation(view["shed"])})
+        return answer({**view, "plan": self._plan(name, view["shed"])})
 
     async def versions(self, request: web.Request) -> web.Response:
         return answer({"versions": self._tables.queries.versions(self._known(request))})
 
     async def why(self, request: web.Request) -> web.Response:
         """The explanation: ?ask=symbol=IBM, or ?ask=ID; &events=N covers the key's N newest events."""
-        view = self._tables.query(self._known(request))
-        checked = check(view["text"], view["name"], self._tables.streams, self._tables.queries.texts())
+        name = self._known(request)
+        text, beside = self._tables.query(name)["text"], self._tables.queries.texts()
+        stream = compiled(text, None, name).stream
         target = request.query.get("ask", "")
         if not target:
             raise Refused(
@@ -108,10 +108,11 @@ class Api:
                 "one, or ?ask=ID for a result",
             )
         events = count_of(request.query["events"]) if "events" in request.query else None
-        stream, beside = checked.plan.stream, self._tables.queries.texts()
         record = self._tables.streams.get(stream)
+        if record is None:
+            raise Refused(404, "why", f"there is no stream {stream!r} (any more), which query {name!r} is over")
         try:
-            trace = await asyncio.to_thread(self._why, checked.name, view["text"], record, target, events, beside)
+            trace = await asyncio.to_thread(self._why, name, text, record, target, events, beside)
         except InputError as error:
             raise Refused(404, "why", str(error)) from error
         return answer(trace)
@@ -152,6 +153,13 @@ class Api:
             warnings = list(left_readers(name, self._tables.queries.texts(), None))
             await self._write(name, None)
         return answer({"name": name, "removed": True, "warnings": warnings})
+
+    def _plan(self, name: str, shed: str) -> Mapping[str, Any] | None:
+        """The plan of a registered query; None: its text is none that this version reads."""
+        try:
+            return as_it_stands(name, self._tables.streams, self._tables.queries.texts()).explanation(shed)
+        except SaffronError:
+            return None
 
     def _known(self, request: web.Request) -> str:
         """The name of the query in the path; Refused if there is none."""

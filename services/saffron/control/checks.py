@@ -121,6 +121,19 @@ def check(
     return Checked(plan.name, found.plan, schema_of(found.plan, schema, standing_beside.values()), warnings)
 
 
+def as_it_stands(name: str, streams: KnownStreams, queries: Mapping[str, str]) -> Checked:
+    """A registered query, as `check` has it; one that fits its stream no longer by its text alone, with a warning.
+
+    `queries`: name -> text of all registered queries. QueryError: the text is not one that this version reads.
+    """
+    try:
+        return check(queries[name], name, streams, queries)
+    except (QueryError, Refused) as error:
+        why = error.message if isinstance(error, QueryError) else str(error)
+    plan = compiled(queries[name], None, name)
+    return Checked(name, plan, schema_of(plan, None), (f"it fits its stream no longer: {why}",))
+
+
 def _warnings(found: Bound) -> tuple[str, ...]:
     """The warnings of a query, also about names that no event has had yet, and about results that are not written."""
     waits, warnings = found.plan.waits, list(found.warnings)

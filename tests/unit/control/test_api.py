@@ -39,6 +39,46 @@ def test_a_query_is_checked_written_and_shown(world: World) -> None:
     assert world.sent == [(TOPICS.queries, b"rally", row)]
 
 
+def test_a_query_whose_stream_is_gone_is_shown_with_its_state(world: World) -> None:
+    said = {"name": "rally", "version": 1, "service": "windowing", "stream": "trades", "partition": 0, "position": 0}
+    said |= {"state": "ended", "reason": "its stream was removed"}
+
+    async def talk(ask: Ask) -> None:
+        await ask("POST", "/api/streams", {"name": "trades", "partitions": 1})
+        await ask("POST", "/api/queries", {"text": TEXT.replace("PATTERN", "FROM trades PATTERN")})
+        await ask("DELETE", "/api/streams/trades")
+        world.tables.apply(TOPICS.query_status, b"rally/windowing/trades/0", orjson.dumps(said), 5)
+        for path in ("/api/queries", "/api/queries/rally/versions"):
+            status, listed = await ask("GET", path)
+            assert (status, next(iter(listed.values()))[0]["state"]) == (200, "ended")
+        status, shown = await ask("GET", "/api/queries/rally")
+        assert (status, shown["state"], shown["reason"]) == (200, "ended", "its stream was removed")
+        assert shown["plan"]["svg"].startswith("<svg")
+        assert shown["plan"]["warnings"][0].startswith("it fits its stream no longer: there is no stream 'trades'")
+        status, body = await ask("GET", "/api/queries/rally/why?ask=symbol=IBM")
+        assert (status, body["error"]["kind"]) == (404, "why")
+        assert "there is no stream 'trades' (any more)" in body["error"]["message"]
+
+    world.run(talk)
+
+
+def test_a_query_that_does_not_fit_the_schema_any_more_or_cannot_be_read_is_shown(world: World) -> None:
+    add(world.tables, "rally")
+    add(world.tables, "later", text="QUERY later OF A NEWER VERSION")
+    schema = {"type": "object", "properties": {"type": {"const": "Stock"}, "symbol": {"type": "string"}}}
+
+    async def talk(ask: Ask) -> None:
+        assert (await ask("PATCH", "/api/streams/events", {"schema": schema}))[0] == 200
+        status, shown = await ask("GET", "/api/queries/rally")
+        (warning,) = shown["plan"]["warnings"]
+        assert (status, shown["state"], shown["plan"]["kind"]) == (200, "pending", "match")
+        assert warning.startswith("it fits its stream no longer: unknown attribute 'price'")
+        status, shown = await ask("GET", "/api/queries/later")
+        assert (status, shown["state"], shown["plan"]) == (200, "pending", None)
+
+    world.run(talk)
+
+
 def test_a_wrong_query_never_reaches_the_topic(world: World) -> None:
     async def talk(ask: Ask) -> None:
         for path in ("/api/check", "/api/queries"):

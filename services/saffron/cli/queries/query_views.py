@@ -13,7 +13,6 @@ from saffron.cli.queries.query_changes import QueryRefused, existing
 from saffron.cli.queries.standing import read_standing, read_versions
 from saffron.cli.queries.texts import bind_text, know_aggregates
 from saffron.counted import counted
-from saffron.errors import QueryError
 
 if TYPE_CHECKING:
     from saffron.language.plan.plan import Plan
@@ -137,15 +136,10 @@ def _plan(streams: KnownStreams, name: str, texts: Mapping[str, str]) -> tuple[P
 
     A query that fits its stream no longer is shown by its text alone.
     """
-    from saffron.control.checks import Refused, check
-    from saffron.engine.explain.chosen import schema_of
+    from saffron.control.checks import as_it_stands
 
-    try:
-        found = check(texts[name], name, streams, texts)
-        return found.plan, found.schema
-    except (QueryError, Refused):
-        plan = bind_text(texts[name], None, name).plan
-        return plan, schema_of(plan, None)
+    found = as_it_stands(name, streams, texts)
+    return found.plan, found.schema
 
 
 def _print_versions(versions: Sequence[Mapping[str, Any]], json: bool, *, texts: bool = False) -> None:

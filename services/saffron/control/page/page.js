@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const plans = new Map(); // query name -> {version, url} of the drawing of its plan
-const ENDED = ["rejected", "failed"];
+const ENDED = ["rejected", "failed", "ended"];
 
 function shape(tag, attributes, text) {
   const made = document.createElementNS(SVG, tag);
@@ -139,7 +139,7 @@ function showQueries(queries) {
   if (!cards.length) cards.push(element("p", { className: "query empty", textContent: "none yet: add one below, or with `saffron query add FILE`" }));
   fillSelect(byId("why-query"), queries.map((query) => [query.name, query.name]));
   if (cards.some((card, place) => box.children[place] !== card) || box.children.length !== cards.length) box.replaceChildren(...cards);
-  for (const query of queries.filter((one) => one.state !== "rejected")) loadPlan(query).catch(() => {});
+  for (const query of queries.filter((one) => one.state !== "rejected")) loadPlan(query);
 }
 
 function newCard(name) {
@@ -169,14 +169,22 @@ function fillCard(card, query) {
   if (query.state === "rejected") card.querySelector(".plan").replaceChildren();
 }
 
-// A new version of the query gets a new drawing.
+// A new version of the query gets a new drawing. One that could not be asked for is asked for again.
 async function loadPlan(query) {
   const drawn = plans.get(query.name);
   if (drawn && drawn.version === query.version) return;
   plans.set(query.name, { version: query.version });
-  const { plan } = await ask(`/api/queries/${encodeURIComponent(query.name)}`);
+  try {
+    const { plan } = await ask(`/api/queries/${encodeURIComponent(query.name)}`);
+    if (plan) drawPlan(query, plan);
+    if (drawn && drawn.url) URL.revokeObjectURL(drawn.url);
+  } catch {
+    plans.set(query.name, drawn || {});
+  }
+}
+
+function drawPlan(query, plan) {
   const url = drawing(plan.svg);
-  if (drawn && drawn.url) URL.revokeObjectURL(drawn.url);
   plans.set(query.name, { version: query.version, url });
   const card = [...document.querySelectorAll(".query")].find((one) => one.dataset.name === query.name);
   card.querySelector(".plan").replaceChildren(element("img", { src: url, alt: plan.explain }));

@@ -121,6 +121,19 @@ def test_a_result_in_which_a_variable_is_bound_to_nothing_is_shown_like_others(l
     look(talk)
 
 
+def test_a_plan_that_could_not_be_asked_for_is_asked_for_again(look: Look) -> None:
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.until(count(".query img") + " === 2", "plans")
+        await tab.value("window.kept = window.fetch; window.fetch = () => Promise.reject(new TypeError('-'))")
+        await tab.value("document.querySelectorAll('.query img').forEach((one) => one.remove()); plans.clear()")
+        await tab.value("Promise.all(['rally', 'falls'].map((name) => loadPlan({ name, version: 1 })))")
+        assert await tab.value(count(".query img")) == 0
+        await tab.value("window.fetch = window.kept")
+        await tab.until(count(".query img") + " === 2", "plans again")
+
+    look(talk)
+
+
 def test_the_verdict_tells_a_fault_of_the_page_from_a_service_that_does_not_answer(look: Look) -> None:
     async def talk(tab: Tab, url: str) -> None:
         await tab.until(text("#verdict") + " && " + count("#results details"), "results")
