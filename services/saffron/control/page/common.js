@@ -33,7 +33,7 @@ async function ask(path, method = "GET", body = undefined) {
   let answer, found;
   try {
     answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
-    found = await answer.json();
+    found = exact(await answer.text());
   } catch {
     throw new Unanswered();
   }
@@ -46,6 +46,31 @@ function failure(error) {
   if (error instanceof ApiError || error instanceof Unanswered) return error.message;
   console.error(error);
   return `this page has a fault: ${error.message}`;
+}
+
+// ---------------------------------------------------------------- numbers
+
+// An integer that no number of this language has: its digits.
+class Digits {
+  constructor(text) { this.text = text; }
+  toString() { return this.text; }
+}
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const MARK = "\u0000digits "; // before digits that stand in a text for a moment; JSON writes it as MARKED
+const MARKED = /"\\u0000digits (-?\d+)"/g;
+
+// The values of a JSON text; an integer beyond 2^53 keeps its digits.
+function exact(text) {
+  const isLong = (token) => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
+  const marked = text.replace(TOKENS, (token) => (isLong(token) ? JSON.stringify(MARK + token) : token));
+  return JSON.parse(marked, (name, value) => (typeof value === "string" && value.startsWith(MARK) ? new Digits(value.slice(MARK.length)) : value));
+}
+
+// JSON with line breaks, every integer with all its digits.
+function written(value, indent = 1) {
+  const marked = JSON.stringify(value, (name, one) => (one instanceof Digits ? MARK + one.text : one), indent);
+  return marked.replace(MARKED, "$1");
 }
 
 function short(value, digits = 0) {

@@ -210,7 +210,7 @@ function showResults(results) {
         element("code", { textContent: brief(one) })));
     row.dataset.id = one.id;
     if (one.id) row.append(element("button", { textContent: "Why?", onclick: () => tellWhy(one.query, one.id) }));
-    row.append(element("pre", { textContent: JSON.stringify(one, null, 1) }));
+    row.append(element("pre", { textContent: written(one) }));
     return row;
   });
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "none yet" }));

@@ -156,7 +156,7 @@ function readParts(read) {
     const head = read.length > 1 ? `element ${each.number}: ` : "";
     if (each.reason) return element("pre", { className: "answer bad", textContent: `${head}refused (${each.reason}): ${each.detail}` });
     const { type, ts, ...attributes } = each.event;
-    const lines = Object.entries(attributes).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`);
+    const lines = Object.entries(attributes).map(([name, value]) => `  ${name}: ${written(value, 0)}`);
     const lost = each.misfits.map((name) => `  ${name}: a value is left out: it is not what its rule says, or beside another field of that name`);
     return element("pre", { className: "answer", textContent: [`${head}read as ${type}, ts ${ts} (${utc(ts)})`, ...lines, ...lost].join("\n") });
   });
@@ -247,7 +247,7 @@ function showTried(found) {
   const rows = found.results.map((one) => element("details", {},
     element("summary", {}, element("span", { className: "when", textContent: one.start === undefined ? "" : clock(one.start) }), element("b", { textContent: one.query }),
       element("code", { textContent: brief(one) })),
-    element("button", { type: "button", textContent: "Why?", onclick: () => tellWhy(keyOf(one)) }), element("pre", { textContent: JSON.stringify(one, null, 1) })));
+    element("button", { type: "button", textContent: "Why?", onclick: () => tellWhy(keyOf(one)) }), element("pre", { textContent: written(one) })));
   if (!rows.length) rows.push(element("p", { className: "empty", textContent: "no result among these messages" }));
   byId("results").replaceChildren(...rows);
 }

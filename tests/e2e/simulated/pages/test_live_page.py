@@ -121,6 +121,28 @@ def test_a_result_in_which_a_variable_is_bound_to_nothing_is_shown_like_others(l
     look(talk)
 
 
+def test_integers_keep_all_their_digits(look: Look) -> None:
+    result = '{"id":"3b","query":"12345678901234567890","key":{"order_id":1234567890123456789},"detected_at":1,'
+    result += '"return":{"id":-9007199254740993,"n":9007199254740991,"x":1.5,"s":"a\\"12345678901234567890"}}'
+
+    async def talk(tab: Tab, url: str) -> None:
+        await tab.until(count("#results details") + " === 20", "results")
+        shown = f"showResults([exact({json.dumps(result)})]); [{text('#results code')}, {text('#results pre')}]"
+        line, whole = await tab.value(shown)
+        assert line == (
+            'order_id 1234567890123456789  id -9007199254740993  n 9007199254740991  x 1.500  s a"12345678901234567890'
+        )
+        assert json.loads(whole) == json.loads(result)
+        assert await tab.value("exact('[1e400, 10000000000000000.0, 12345678901234567890]').join()") == (
+            "Infinity,10000000000000000,12345678901234567890"
+        )
+        await tab.go(url + "topics")
+        await tab.until("typeof keyOf === 'function'", "page")
+        assert await tab.value(f"keyOf(exact({json.dumps(result)}))") == "order_id=1234567890123456789"
+
+    look(talk)
+
+
 def test_a_plan_that_could_not_be_asked_for_is_asked_for_again(look: Look) -> None:
     async def talk(tab: Tab, url: str) -> None:
         await tab.until(count(".query img") + " === 2", "plans")
