@@ -80,6 +80,7 @@ def produce(
             raise InputError(no_stream(stream, streams, f"`saffron stream add {stream}` makes one"))
         _require_plain(record)
         count = client.partitions(record.topic)
+        require_own_key(record, key, count)
         latest = pace.Latest(client.settings.max_future_ms)
         left_out = LeftOut()
         lines = limited(batches(events, left_out), limit)
@@ -145,6 +146,18 @@ def _require_own(stream: StreamRecord) -> None:
         raise InputError(f"stream {stream.name} is merged from {topics}: produce messages to these")
     if origin := stream.source:
         raise InputError(f"stream {stream.name!r} is made from {origin}: produce to that, `--stream {origin}`")
+
+
+def require_own_key(stream: StreamRecord, key: str | None, partitions: int) -> None:
+    """InputError: the key is not the stream's, by which queries take the events of one result to be in one partition.
+
+    `key`: as it is given; None: the stream's own.
+    """
+    if partitions > 1 and None not in (key, stream.key) and key != stream.key:
+        raise InputError(
+            f"stream {stream.name!r} is keyed by {stream.key}, by which its events lie in {partitions} partitions: by "
+            f"{key} they would lie elsewhere, and matches would be missing. Leave --key out"
+        )
 
 
 def send(producer: EventProducer, slices: Iterator[list[bytes]], key: str | None) -> tuple[int, float]:

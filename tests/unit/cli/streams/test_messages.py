@@ -9,7 +9,7 @@ import pytest
 from saffron.cli.client import Client
 from saffron.cli.streams.lines import LeftOut
 from saffron.cli.streams.messages import produce_messages
-from saffron.cli.streams.produce import require_users_topic
+from saffron.cli.streams.produce import require_own_key, require_users_topic
 from saffron.errors import InputError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicPartition
@@ -71,3 +71,18 @@ def test_lines_are_values_or_whole_records(tmp_path: Path) -> None:
     assert [record.key for record in records] == [None, b"k", b'{"id":1}', None]
     assert (records[1].timestamp, records[1].headers) == (17, (("h", b"v"),))
     client.log.close()
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "partitions"),
+    [("symbol", None, 4), ("symbol", "symbol", 4), ("symbol", "sector", 1), (None, "sector", 4), (None, None, 4)],
+)
+def test_a_key_that_spreads_events_as_the_streams_own_is_taken(
+    own: str | None, given: str | None, partitions: int
+) -> None:
+    require_own_key(StreamRecord("trades", "t.trades", own), given, partitions)
+
+
+def test_another_key_than_the_streams_own_is_refused() -> None:
+    with pytest.raises(InputError, match=r"'trades' is keyed by symbol, .* lie in 4 partitions: by sector they would"):
+        require_own_key(StreamRecord("trades", "t.trades", "symbol"), "sector", 4)
