@@ -12,7 +12,7 @@ import pytest
 from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.reader import AnyModel
 from saffron.engine.models.transitions.model import LatencyModel, TransitionModel
-from saffron.engine.models.transitions.trainer import TransitionCounts
+from saffron.engine.models.transitions.trainer import TransitionCounts, train_transitions
 from saffron.errors import LogError
 from saffron.model_builder import batch
 from saffron.model_builder.batch import Batches
@@ -199,12 +199,12 @@ def test_what_cannot_be_learned_from_leaves_the_other_models_as_they_are(
     store: Store, topic: Topic, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """And is tried again with the next counts."""
-    learn, fails = batch.train_transitions, ["bad"]
+    fails = ["bad"]
 
     def learned(found: TransitionCounts, *rest: Any) -> TransitionModel:
         if found.query in fails:
             raise FloatingPointError("no solution")
-        return learn(found, *rest)
+        return train_transitions(found, *rest)
 
     monkeypatch.setattr(batch, "train_transitions", learned)
     job = batches(store, topic)
