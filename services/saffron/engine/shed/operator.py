@@ -54,6 +54,7 @@ class ShedderOperator:
         self.stream = stream
         self._counter = 0
         self._next_seq = 0
+        self._began = 0
         self._input: dict[str, int] = {"windows": -1, "models": 0}
         self._view = View(shedders=shedders)
         self._offered = Offered(stream)
@@ -149,7 +150,7 @@ class ShedderOperator:
         """Give a reader's message on `load` to the detector, as advice."""
         present = load_of_now(load, self._view)
         self._detector.observe(present, now_ms)
-        self._losses.heard(present)
+        self._losses.heard(present, self._earlier())
         if self._shedding is not None:
             self._shedding.beliefs.heard(present)
 
@@ -180,7 +181,7 @@ class ShedderOperator:
             self._apply(control)
             self._observing.resume(control, self._view)
         self._counter = block.next_counter
-        self._next_seq = block.next_seq
+        self._next_seq = self._began = block.next_seq
         self._input = {name: int(block.input.get(name, start)) for name, start in (("windows", -1), ("models", 0))}
 
     def statistics(self) -> Mapping[str, Any]:
@@ -309,6 +310,10 @@ class ShedderOperator:
             if same:
                 orders.append(Control(position, "keep", {**body, "queries": same}))
         return orders
+
+    def _earlier(self) -> set[str]:
+        """The queries that were in force before this operator began, beside readers that ran."""
+        return {name for name in self._view.queries if self._view.since.get(name, -1) < self._began}
 
     def _utility(self, query: str) -> Mapping[str, Any]:
         model = self._offered.transitions.get(query)

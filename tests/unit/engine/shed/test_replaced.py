@@ -10,7 +10,7 @@ from saffron.engine.events.block import Control
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.losses.losses import Correction
 from saffron.engine.shed.operator import ShedderOperator
-from tests.unit.engine.shed.blocks import block, query
+from tests.unit.engine.shed.blocks import block, checkpoint, query
 
 
 def operator() -> ShedderOperator:
@@ -47,6 +47,18 @@ def replaced() -> ShedderOperator:
     shedder = operator()
     changed(shedder, 100, query(150, "remove", "q", 1), query(150, "add", "q", 2))
     return shedder
+
+
+def test_a_shedder_that_begins_again_estimates_what_comes_from_then_on() -> None:
+    first, again = operator(), ShedderOperator(0, "events", Overload(1000.0))
+    again.resume(first.apply(block(100, 100, 101, query(110, "add", "r")), now_ms=0))
+    again.resume(first.apply(block(200, 100, 202, checkpoint(250, q=1, r=1)), now_ms=0))
+    changed(again, 300, query(300, "add", "s"))
+    for found, loss in ((50_000, 50_000.0), (50_060, 50_040.0)):
+        for name in "qrs":
+            again.observe(load(400, found, loss, name) | {"sampled": {}})
+    told = again.statistics()["missed"]
+    assert [round(told[name], 2) for name in "qrs"] == [0.4, 0.4, 0.5], "s was added here: all its counts are"
 
 
 def test_a_new_version_begins_with_no_losses() -> None:

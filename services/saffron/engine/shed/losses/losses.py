@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from math import hypot, log2
 from types import MappingProxyType
@@ -42,24 +42,23 @@ class _Query:
     """The sums of one query.
 
     `events`: None before any event. `too_many`: matches that models expect too many, and the matches among which they
-    expect them. `reported`: the reader's counts of matches found, and of matches lost with partial matches; they
-    restart with the reader. `found`: in all. `lost_before`: lost in earlier counts of the reader. `ratio`: matches that
-    partial matches have lost for each one promised.
+    expect them. `reported`: the reader's last counts of matches found, and of matches lost with partial matches, which
+    restart with the reader; None before its first report. `found`, `lost`: the same in all, since the shedder of this
+    query began. `ratio`: matches that partial matches have lost for each one promised.
     """
 
     events: EventLosses | None = None
     too_many: tuple[float, float] = (0.0, 0.0)
-    reported: tuple[float, float] = (0.0, 0.0)
+    reported: tuple[float, float] | None = None
     found: float = 0.0
-    lost_before: float = 0.0
+    lost: float = 0.0
     measured: Measured = field(default_factory=Measured)
     ratio: float = 1.0
 
     @property
     def kept(self) -> float:
         """The share of its matches that dropped partial matches left."""
-        lost = self.lost_before + self.reported[1]
-        return self.found / (self.found + lost) if lost > 0 else 1.0
+        return self.found / (self.found + self.lost) if self.lost > 0 else 1.0
 
     @property
     def missed(self) -> float:
@@ -88,11 +87,16 @@ class _Query:
         at_random = min(1.0, max(0.0, lost - share) / most) if most > 0 else 0.0
         return Correction(by_events, _steps(self.ratio), round(_GRAIN * at_random) / _GRAIN)
 
-    def counted(self, found: float, lost: float, position: object) -> None:
-        """Take the reader's counts: matches found before a position, and matches lost with partial matches."""
-        begins_again = found < self.reported[0]
-        self.found += found if begins_again else found - self.reported[0]
-        self.lost_before += self.reported[1] if begins_again else 0.0
+    def counted(self, found: float, lost: float, position: object, *, earlier: bool) -> None:
+        """Take the reader's counts: matches found before a position, and matches lost with partial matches.
+
+        `earlier`: the reader may have counted before this shedder began, so that its first counts are only a base.
+        """
+        before = self.reported or ((found, lost) if earlier else (0.0, 0.0))
+        if found < before[0]:
+            before = 0.0, 0.0
+        self.found += found - before[0]
+        self.lost = max(0.0, self.lost + lost - before[1])
         self.reported = found, lost
         if self.events is not None and type(position) is int:
             self.events.heard(position, found)
@@ -148,9 +152,13 @@ class Losses:
         """Forget a query that is removed, or added again."""
         self._queries.pop(query, None)
 
-    def heard(self, load: Mapping[str, Any]) -> None:
+    def heard(self, load: Mapping[str, Any], earlier: Container[str] = ()) -> None:
         """Take a reader's load report (schemas/load.yaml): the sums of its sample, and its matches found and lost,
-        by query."""
+        by query.
+
+        `earlier`: the queries that were in force before this shedder began. What their readers counted until their
+        first report here is not the loss of this shedder's drops.
+        """
         beside = [load.get(name, {}) for name in ("false", "compared", "found")]
         for query, numbers in load.get("sampled", {}).items():
             counts = [by_query.get(query, 0) for by_query in beside]
@@ -161,7 +169,8 @@ class Losses:
         if not isinstance(found, Mapping) or not isinstance(loss, Mapping):
             return
         for query, count in found.items():
-            self._of(str(query)).counted(float(count), float(loss.get(query, 0.0)), load.get("position"))
+            lost, before = float(loss.get(query, 0.0)), query in earlier
+            self._of(str(query)).counted(float(count), lost, load.get("position"), earlier=before)
 
     def missed(self, query: str) -> float:
         """The share of a query's matches that dropped events and dropped partial matches are expected to lose."""
@@ -172,7 +181,7 @@ class Losses:
         return self._known(query).false
 
     def expected(self, query: str) -> Expected:
-        """The matches behind both shares: since the first event, or the query's version."""
+        """The matches behind both shares: since this shedder began, or the query's version."""
         own = self._known(query)
         return Expected.of(own.found, own.missed, own.false)
 

@@ -51,6 +51,14 @@ def test_what_was_lost_before_a_reader_began_again_stays_lost() -> None:
     assert losses.expected("q").lost == pytest.approx(600, rel=0.01)
 
 
+def test_what_a_reader_counted_before_this_shedder_began_is_no_part_of_its_estimate() -> None:
+    losses = Losses()
+    for found, lost in ((400_000, 1_000.0), (400_100, 1_300.0), (20, 60.0)):
+        losses.heard({"found": {"q": found}, "loss": {"q": lost}, "position": found}, {"q"})
+    assert losses.missed("q") == pytest.approx(0.75), "of 480, not of all that the reader ever found"
+    assert losses.expected("q").due == pytest.approx(480, abs=5)
+
+
 @pytest.mark.parametrize(("missed", "at_random"), [(0.0, 0.0), (0.01, 0.0), (0.3, 0.5), (0.9, 1.0)])
 def test_where_nothing_was_promised_to_be_lost_what_was_is_told_by_what_chance_would_lose(
     missed: float, at_random: float
