@@ -33,6 +33,10 @@ STALE_BATCHES = 30
 """Number of batches without observations after which another specification may replace one."""
 
 _LARGEST = 1 << 64
+_RIVAL_MATCHES, _RIVAL_TIMES = 20, 2
+"""Another specification may replace one without a model from so many matches on, and so many times as many."""
+_MOST_RIVALS = 256
+"""Most other specifications whose matches are counted: there is one for each partition, at most."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class FeatureBook:
     """The state of one query under one specification of features.
 
     `in_force`: the basis of the model published last, None without one. `touched`: the last batch that updated it.
-    `since_halved`: number of batches that updated it since its counts were halved (`decay` counts them).
+    `since_halved`: number of batches that updated it since its counts were halved (`decay` counts them). `rivals`:
+    matches (in parts, see `WEIGHT`) that came under other specifications while no model was in force.
     """
 
     counts: FeatureCounts
@@ -60,6 +65,7 @@ class FeatureBook:
     touched: int
     in_force: Basis | None = None
     since_halved: int = 0
+    rivals: dict[str, int] = field(default_factory=dict)
 
     def add(self, batch: int, rows: Sequence[FeatureRow]) -> None:
         """Count the rows of a batch; the caller has selected those of this query, version and specification.
@@ -73,6 +79,22 @@ class FeatureBook:
                 self.counts.add({**self._identity(), **content}, half)
         while self.counts.observations > MOST_EVENTS or self._most_keys() > MOST_KEYS:
             self.halve()
+
+    def yields_to(self, spec: str, rows: Sequence[FeatureRow]) -> bool:
+        """True if another specification of the same query shall have the book: no model is in force, and the other one
+        has brought more matches. Counts those of `rows`, which are of the other one.
+
+        Events without matches teach nothing. So the specification of a partition where few matches fall must not hold
+        the book for ever, while the rows of others are refused.
+        """
+        if self.in_force is not None:
+            self.rivals.clear()
+            return False
+        brought = sum(row.count for row in rows if row.kind == MATCH)
+        if brought and (spec in self.rivals or len(self.rivals) < _MOST_RIVALS):
+            self.rivals[spec] = self.rivals.get(spec, 0) + brought
+        own = sum(sum(half.matches.lists().values()) for half in self.counts.halves)
+        return self.rivals.get(spec, 0) >= max(_RIVAL_MATCHES * WEIGHT, _RIVAL_TIMES * own)
 
     def halve(self) -> None:
         """Halve all counts. Of the basis in force only `observed` is halved, as its keys are compared by shares."""
@@ -95,11 +117,12 @@ class FeatureBook:
             "touched": self.touched,
             "in_force": None if self.in_force is None else _basis_body(self.in_force),
             "since_halved": self.since_halved,
+            "rivals": self.rivals,
         }
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> FeatureBook:
-        """The book of a `body`. Books of older builders have no basis in force."""
+        """The book of a `body`. Books of older builders have no basis in force, and no rivals."""
         spec, in_force = FeatureSpec.of(body["spec"]), body.get("in_force")
         return cls(
             features_of(body["counts"]),
@@ -107,6 +130,7 @@ class FeatureBook:
             body["touched"],
             None if in_force is None else _basis_of(in_force),
             body.get("since_halved", 0),
+            dict(body.get("rivals", {})),
         )
 
     def _identity(self) -> dict[str, Any]:
@@ -119,7 +143,8 @@ class FeatureBook:
 
 @dataclass
 class FeatureBooks:
-    """The books by query. If partitions chose different features, the specification observed first is kept.
+    """The books by query. If partitions chose different features, the specification observed first is kept, unless
+    another one brings more matches before it has a model (`FeatureBook.yields_to`).
 
     Its model, once published, makes the other partitions adopt that specification.
     """
@@ -151,8 +176,10 @@ class FeatureBooks:
         if known is not None:
             if (known.counts.query_version, known.counts.spec) == (version, spec):
                 return known
-            same = known.counts.query_version == version
-            if known.counts.query_version > version or (same and batch - known.touched < STALE_BATCHES):
+            if known.counts.query_version > version:
+                return None
+            fresh = known.counts.query_version == version and batch - known.touched < STALE_BATCHES
+            if fresh and not known.yields_to(spec, rows):
                 return None
         found = next((parsed for row in rows if row.kind == SPECIFICATION and (parsed := _parsed(row.text))), None)
         if found is None or found.identity != spec:

@@ -130,6 +130,26 @@ def test_what_was_counted_under_other_features_or_for_an_older_query_is_left_out
     assert books.refused - before == len(own) - 1
 
 
+def test_a_partition_without_matches_does_not_hold_the_book_for_ever(tmp_path: Path) -> None:
+    published: list[AnyModel] = []
+    job = job_in(tmp_path, published)
+    idle = message(random.Random(4), [1, 2, 3, 4]) | {"matches": []}
+    busy = idle | {"matches": [[1, 2], [3, 4]], "weight": 1.0}
+    for batch in range(STALE_BATCHES):
+        few = idle if batch % 10 else busy
+        job.run(batch, [], rows_of([(0, few), (1, idle)]) + rows_of([(0, busy), (1, busy)], OTHER))
+    specs = {one.spec for one in published if isinstance(one, EventModel)}
+    assert specs == {OTHER}, "the partition that was observed first has a match in ten batches"
+
+
+def test_the_specification_that_is_observed_first_holds_against_one_with_as_many_matches() -> None:
+    one = message(random.Random(4), [1, 2]) | {"matches": [[1, 2]] * 5, "weight": 1.0}
+    books = Books()
+    for batch in range(2 * STALE_BATCHES):
+        books.add(batch, [], rows_of([(0, one)]) + rows_of([(0, one)], OTHER))
+        assert books.features.held["q"].spec == SPEC
+
+
 def test_a_specification_that_is_none_or_lies_is_refused() -> None:
     books = Books()
     for text in ("{}", "{not json", orjson.dumps(OTHER.body()).decode()):
