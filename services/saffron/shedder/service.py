@@ -24,6 +24,7 @@ from saffron.runtime.streams.streams import Streams
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
+from saffron.shedder.good_models import GoodModels
 from saffron.shedder.hop import ShedderHop
 from saffron.shedder.shedder_metrics import ShedderMetrics
 
@@ -46,7 +47,7 @@ class ShedderService:
         self._topics = Topics(settings.prefix)
         self._models = Follower(log, self._topics.models)
         self._load = Follower(log, self._topics.load, from_end=True)
-        self._newest: dict[bytes | None, Record] = {}
+        self._good = GoodModels()
         self._streams = Streams(log, self._topics, self._topics.windows_of, reporter(metrics))
         self._producer = log.producer(client_id="shedder-side")
         self._inputs = InputReport("shedder", metrics, health, self._producer, self._topics)
@@ -103,7 +104,7 @@ class ShedderService:
         watched = bound is not None or self._settings.observe == ALWAYS
         observes = Pane(self._settings.pane_events) if watched else None
         operator = ShedderOperator(where.partition, self._streams.name_of(where.topic), bound, observes=observes)
-        for record in self._newest.values():
+        for record in self._good:
             operator.offer(record.key, record.value, record.offset)
         credit = self._settings.credit_events
         return ShedderHop(operator, where.topic, credit_events=credit, patience_ms=_SILENCE_MS)
@@ -126,11 +127,10 @@ class ShedderService:
         """Offer new models to all chains; whether there were any."""
         records = self._models.step()
         for record in records:
-            self._newest[record.key] = record
-            for hop in self._hops().values():
-                refused = hop.operator.offer(record.key, record.value, record.offset)
-                if refused is not None:
-                    _LOG.warning("%s; the last good one stays in force", refused)
+            refused = [self._good.take(record)]
+            refused += [hop.operator.offer(record.key, record.value, record.offset) for hop in self._hops().values()]
+            for why in sorted({why for why in refused if why is not None}):
+                _LOG.warning("%s; the last good one stays in force", why)
         return bool(records)
 
     def _take_record(self, record: Record, now_ms: int) -> None:

@@ -19,6 +19,7 @@ from saffron.runtime.telemetry.metrics import Metrics
 from saffron.shedder.service import ShedderService
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
+from tests.unit.engine.shed.blocks import transition_model
 from tests.unit.runtime.fakes import columns
 
 TOPICS = Topics("t.")
@@ -58,3 +59,20 @@ def test_an_order_on_load_reaches_the_stream_and_nonsense_is_passed_over(
     assert kinds == [["query"], ["keep"]]
     assert blocks[1].controls[0].body["n"] == 4
     assert sum("passed over" in message for message in caplog.messages) == 3
+
+
+def test_a_service_that_starts_again_passes_over_a_torn_model(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    broker = MemoryBroker(lambda: 1_000)
+    for spec in topic_specs("t.", 1):
+        broker.create(TopicSpec(spec.name, spec.partitions, {}))
+    producer, model = MemoryLog(broker).producer(), transition_model("q", (1, 1))
+    for value in (model.encode(), b"torn"):
+        producer.send(TOPICS.models, 0, value, key=model.key)
+    settings = replace(Settings(), data=tmp_path, prefix="t.")
+    service = ShedderService(MemoryLog(broker), settings, Metrics(), Health("shedder"))
+    for now in range(1_001, 1_020):
+        service.step(now)
+    for _ in range(2):
+        operator = service.chain(TopicPartition(TOPICS.windows, 0)).operator
+        assert [*operator._offered.transitions] == ["q"]
+    assert sum("the last good one stays in force" in message for message in caplog.messages) == 1
