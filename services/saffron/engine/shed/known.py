@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from saffron.engine.models.features.event_model import EventModel
 from saffron.engine.models.transitions.model import TransitionModel
 from saffron.engine.shed.belief.beliefs import Believed
-from saffron.engine.shed.drops.event_drops import EVENTS_A_MATCH, EventDrops
+from saffron.engine.shed.drops.event_drops import EventDrops
 from saffron.engine.shed.drops.shedders import EXEMPT, PartialOrder
 from saffron.engine.shed.drops.traits import Traits
 from saffron.engine.shed.load.detector import READER, Detector
 from saffron.engine.shed.load.settings import Overload
+from saffron.engine.shed.losses.event_losses import EVENTS_A_MATCH
 from saffron.engine.shed.losses.losses import Correction
+from saffron.language.patterns.shapes import least_events
+from saffron.language.plan.match_plan import MatchPlan
 
 _AS_PROMISED = Correction()
 """The correction of a query whose losses were not measured."""
@@ -23,13 +27,14 @@ class Queries:
     """The queries in force that are not paused, by name.
 
     `slots`: in `Columns.dropped` (-1: none). `models`: of transitions. `corrections`: measured losses beside promised
-    ones, where they are known.
+    ones, where they are known. `lengths`: events of a match (`length_of`), where they are known.
     """
 
     traits: Mapping[str, Traits]
     slots: Mapping[str, int]
     models: Mapping[str, TransitionModel]
     corrections: Mapping[str, Correction] = field(default_factory=dict)
+    lengths: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def by_events(self) -> list[str]:
@@ -49,11 +54,23 @@ class Queries:
 
     def length(self, name: str) -> float:
         """Events of a match."""
-        return float(self.models[name].length) if name in self.models else EVENTS_A_MATCH
+        return self.lengths.get(name, EVENTS_A_MATCH)
 
     def correction(self, name: str) -> Correction:
         """The measured losses of a query beside those that its models promise."""
         return self.corrections.get(name, _AS_PROMISED)
+
+
+def length_of(events: EventModel | None, transitions: TransitionModel | None, plan: MatchPlan | None) -> float:
+    """The number of events of a match: the observed mean, else the least number.
+
+    The least number is far too low where a component repeats. It follows from the transitions, or from the plan.
+    """
+    if events is not None and events.length > 0:
+        return events.length
+    if transitions is not None:
+        return float(transitions.length)
+    return EVENTS_A_MATCH if plan is None else float(max(1, least_events(plan.pattern)))
 
 
 @dataclass(frozen=True)

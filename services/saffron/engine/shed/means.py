@@ -37,7 +37,7 @@ class Means:
         partial = ((name, one.query_version, one.version) for name, one in queries.models.items())
         learned = ((name, one.query_version, one.version) for name, one in events.models.items())
         costs = [round(_COARSE * cost) for own in known.costs.values() for cost in own.values()]
-        measured = (*queries.corrections.items(), *known.believed.items())
+        measured = (*queries.corrections.items(), *known.believed.items(), *queries.lengths.items())
         evenly = ((events.even(name, own.by), known.errors(name)) for name, own in queries.traits.items())
         follows: tuple[object, ...] = (
             *partial, None, *learned, *measured, *queries.traits.items(), *costs, *evenly
@@ -133,7 +133,8 @@ class Means:
 def promised(known: Known, name: str) -> LossCurve:
     """The promised loss of dropping a query's events: by its model as far as it is believed, else by even dropping."""
     by = known.queries.traits[name].by
-    learned, evenly = known.events.curve(name, by), known.events.even(name, by).curve(known.queries.length(name))
+    length = known.queries.length(name)
+    learned, evenly = known.events.curve(name, by, length), known.events.even(name, by).curve(length)
     return learned.towards(evenly, 1.0 - known.believed[name].events)
 
 

@@ -24,7 +24,7 @@ from saffron.engine.shed.drops.forced import NO_UTILITY, Forced
 from saffron.engine.shed.drops.plans import Plans
 from saffron.engine.shed.drops.shedders import SHEDDERS, Shedder
 from saffron.engine.shed.drops.view import View
-from saffron.engine.shed.known import Queries
+from saffron.engine.shed.known import Queries, length_of
 from saffron.engine.shed.load.detector import Detector, Estimate
 from saffron.engine.shed.load.settings import Overload
 from saffron.engine.shed.load_of_now import load_of_now
@@ -34,6 +34,7 @@ from saffron.engine.shed.losses.shed_counts import OUTAGE, OVERLOAD, ShedCounts
 from saffron.engine.shed.observing import Observing
 from saffron.engine.shed.offered import Offered
 from saffron.engine.shed.shedding import Shed, Shedding
+from saffron.language.plan.match_plan import MatchPlan
 
 
 class ShedderOperator:
@@ -231,8 +232,10 @@ class ShedderOperator:
         events = {query: model for query, model in self._offered.events.items() if self._fits(model)}
         self._events.use(events)
         self._observing.take(block, self._view, events)
+        plans: Mapping[str, MatchPlan] = {}
         if self._shedding is not None:
-            self._events.taking.serve(self._plans.of(self._view))
+            plans = self._plans.of(self._view)
+            self._events.taking.serve(plans)
         self._events.apply(block.columns, anew=any(control.kind == "checkpoint" for control in block.controls))
         if self._shedding is None:
             return Shed()
@@ -243,9 +246,11 @@ class ShedderOperator:
             {name: slot for name, (_, slot) in running.items()},
             models,
             {name: self._losses.correction(name) for name in running},
+            {name: length_of(events.get(name), models.get(name), plans.get(name)) for name in running},
         )
         decided = self._shedding.plan(block, waited, now_ms, queries, in_flight)
-        extents = {query: Extent(model.length, model.expected_events / 4) for query, model in models.items()}
+        reaches = {query: model.expected_events / 4 for query, model in models.items()}
+        extents = {name: Extent(queries.length(name), reaches.get(name, 1.0)) for name in running}
         contributed = {name: self._events.contribution(name, len(block.columns)) for name in running}
         ends = block.first_seq, block.next_seq
         dropped, alive = decided.events, self._detector.by_query()

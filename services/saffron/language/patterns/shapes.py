@@ -70,6 +70,23 @@ def nullable(shape: Shape) -> bool:
             return True
 
 
+def least_events(shape: Shape) -> int:
+    """The least number of events that match a shape."""
+    match shape:
+        case Take():
+            return 1
+        case Loop(body=body, low=low):
+            return max(1, low) * least_events(body)
+        case plan_pattern.Choice(parts=parts):
+            return min(map(least_events, parts))
+        case Interleaved(parts=parts, count=count):
+            return sum(sorted(map(least_events, parts))[:count])
+        case InOrder(parts=parts):
+            return sum(map(least_events, parts))
+        case Absent():
+            return 0
+
+
 def is_flat(shape: Shape) -> bool:
     """True if a shape is a SEQ of single events and Kleene plus, as flat plans require."""
     if isinstance(shape, InOrder):

@@ -45,18 +45,24 @@ def head_of(model: EventModel) -> dict[str, Any]:
         "spec": model.spec.body(),
         "overall": model.overall,
         "matches": model.matches,
+        "length": model.length,
         "curves": sorted(model.curves),
         "trees": sorted(_trees(model)),
     }
 
 
 def model_of(content: Mapping[str, Any], version: Version, head: Mapping[str, Any], arrays: Arrays) -> EventModel:
-    """The model; KeyError, TypeError or ValueError where a part is missing or does not fit the others."""
+    """The model; KeyError, TypeError or ValueError where a part is missing or does not fit the others.
+
+    "length" may be missing, as records of older versions lack it.
+    """
     spec = FeatureSpec.of(head["spec"])
     trees = {str(name): _forest(arrays, str(name), len(spec.fields)) for name in head["trees"]}
     curves = {str(name): _curve(arrays, str(name)) for name in head["curves"]}
     _expect(set(curves) <= {BY_KEY, BY_TREE, BY_FOREST, BY_POSITION}, "thresholds of an unknown order")
     _expect(set(trees) == set(curves) & {BY_TREE, BY_FOREST}, "trees without thresholds, or thresholds without trees")
+    length = float(head.get("length", 0.0))
+    _expect(0 <= length < np.inf, f"matches of {length} events")
     kinds, positions = arrays["kinds"], arrays["positions"]
     _expect(len(kinds) == spec.codes and len(positions) % spec.codes == 0, "tables by kind for other kinds")
     return EventModel(
@@ -77,6 +83,7 @@ def model_of(content: Mapping[str, Any], version: Version, head: Mapping[str, An
         matches=float(head["matches"]),
         observations=int(content["observations"]),
         trained_through=offsets_of(content["trained_through"]),
+        length=length,
     )
 
 

@@ -80,6 +80,7 @@ def train_events(
         matches=sum(whole.matches.lists().values()) / WEIGHT,
         observations=counts.observations,
         trained_through=trained_through,
+        length=whole.matches.length if whole.matches else 0.0,
     )
 
 

@@ -61,7 +61,8 @@ class EventModel:
 
     `tree`, `forest`: None after too few events. `positions` [codes, bins]: utility by kind and position, NaN if unseen.
     `curves`: order -> its thresholds. `matches`, `observations`: numbers of matches and events that it was learned
-    from. Its key in the topic is "QUERY/events".
+    from. `length`: mean number of events of these matches, 0 where it is not known. Its key in the topic is
+    "QUERY/events".
     """
 
     query: str
@@ -81,6 +82,7 @@ class EventModel:
     matches: float
     observations: int
     trained_through: Offsets
+    length: float = 0.0
 
     @property
     def key(self) -> bytes:

@@ -91,7 +91,7 @@ class Beliefs:
             return Believed(partial=partial, learned=learned)
         if own.proved is None or own.proved[0] is not known:
             even = events.even(query, by)
-            own.proved = known, trials_of(known, lambda share: events.lost(query, by, share), even, length)
+            own.proved = known, trials_of(known, lambda share: events.lost(query, by, share, length), even, length)
         return Believed(own.events.share(own.proved[1]), partial, ("events", *learned))
 
     def forget(self, query: str) -> None:

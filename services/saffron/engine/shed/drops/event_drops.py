@@ -27,8 +27,6 @@ from saffron.engine.shed.drops.taking import Taking
 from saffron.engine.shed.drops.traits import Traits
 from saffron.language.plan.clauses import Window
 
-EVENTS_A_MATCH = 3.0
-"""The assumed number of events of a match where no model has it."""
 _BEFORE = 16.0
 """Matches that a model's promise by position must rest on to count half. They clump, so that so many are few."""
 
@@ -46,7 +44,7 @@ class EventDrops:
     _keys: dict[str, FeatureKeys] = field(default_factory=dict)
     _features: dict[str, Features] = field(default_factory=dict)
     _choices: dict[tuple[str, EventOrder], EventChoice | None] = field(default_factory=dict)
-    _curves: dict[tuple[str, Shedder], LossCurve] = field(default_factory=dict)
+    _curves: dict[tuple[str, Shedder, float], LossCurve] = field(default_factory=dict)
     _contributed: dict[str, BySlot] = field(default_factory=dict)
     taking: Taking = field(default_factory=Taking)
 
@@ -138,7 +136,7 @@ class EventDrops:
         choice = self._of(query, by, share)
         if choice is not None and choice.by_features:
             return self._contributed_by(query, marks)
-        promised = float(1.0 - (1.0 - self.lost(query, by, share)) ** (1.0 / length))
+        promised = float(1.0 - (1.0 - self.lost(query, by, share, length)) ** (1.0 / length))
         if choice is None or len(by.events) == 1:
             return promised
         beside = _BEFORE / (_BEFORE + choice.model.matches)
@@ -153,23 +151,24 @@ class EventDrops:
         whole = float(contributed.sum())
         return float(contributed[marks].sum()) / whole if whole > 0 else 0.0
 
-    def lost(self, query: str, by: Shedder, share: float) -> float:
-        """The share of matches lost where this share of events is dropped for a query."""
+    def lost(self, query: str, by: Shedder, share: float, length: float) -> float:
+        """The share of matches, of `length` events each, lost where this share of events is dropped for a query."""
         choice = self._of(query, by, share)
-        return self.even(query, by).lost(share, EVENTS_A_MATCH) if choice is None else choice.at(share).lost
+        return self.even(query, by).lost(share, length) if choice is None else choice.at(share).lost
 
     def false(self, query: str, by: Shedder, share: float) -> float:
         """An upper bound of false matches for each true one if `share` of events is dropped and NOTs miss them."""
         choice = self._of(query, by, share)
         return 0.0 if choice is None else choice.at(share).false
 
-    def curve(self, query: str, by: Shedder) -> LossCurve:
+    def curve(self, query: str, by: Shedder, length: float) -> LossCurve:
         """The share of matches lost (`lost`) as a curve over all shares of dropped events."""
         if query not in self.models:
-            return self.even(query, by).curve(EVENTS_A_MATCH)
-        found = self._curves.get((query, by))
+            return self.even(query, by).curve(length)
+        found = self._curves.get((query, by, length))
         if found is None:
-            found = self._curves[query, by] = LossCurve.of(lambda share: self.lost(query, by, share))
+            found = LossCurve.of(lambda share: self.lost(query, by, share, length))
+            self._curves[query, by, length] = found
         return found
 
     def marks(self, columns: Columns, query: str, traits: Traits, share: float, belief: float = 1.0) -> Marks:

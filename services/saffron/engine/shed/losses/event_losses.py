@@ -23,10 +23,10 @@ from math import log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from saffron.engine.shed.drops.event_drops import EVENTS_A_MATCH
-
 Floats = NDArray[np.float64]
 
+EVENTS_A_MATCH = 3.0
+"""The assumed number of events of a match where neither a model nor a plan says it."""
 _MOST = 0.999
 """Greatest L. It is below 1 since the logarithm of what is expected to be found is taken, also of blocks that are
 dropped whole."""

@@ -92,6 +92,8 @@ def changed(part: bytes, change: Callable[[Any], Any]) -> bytes:
         lambda body: body["model"]["head"]["spec"].update({"known": [["A"]]}),
         lambda body: body["model"]["head"]["curves"].append("best"),
         lambda body: body["model"]["head"]["trees"].pop(),
+        lambda body: body["model"]["head"].update({"length": -1.0}),
+        lambda body: body["model"]["head"].update({"length": "three"}),
         lambda body: body.update({"part": 1}),
         lambda body: body.update({"parts": 0}),
         lambda body: body.pop("observations"),
@@ -111,6 +113,16 @@ def test_an_array_that_nothing_asks_for_is_passed_over() -> None:
     found = ModelReader().take(key, more)
     assert isinstance(found, EventModel)
     assert records_of(found) == [(key, value)]
+
+
+def test_the_length_of_matches_is_told_and_may_be_missing() -> None:
+    ((key, value),) = records_of(model())
+    found = ModelReader().take(key, value)
+    assert isinstance(found, EventModel)
+    assert found.length == model().length > 1
+    older = ModelReader().take(key, changed(value, lambda body: body["model"]["head"].pop("length")))
+    assert isinstance(older, EventModel)
+    assert older.length == 0.0
 
 
 def test_trees_that_would_not_end_are_refused() -> None:

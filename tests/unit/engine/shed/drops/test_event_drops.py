@@ -88,8 +88,8 @@ def test_what_no_match_needs_goes_first(name: str, share: float) -> None:
     needed = gone[kinds(columns) < 2].mean()
     assert needed == pytest.approx(max(0.0, (share - 2 / 3) / (1 / 3)), abs=0.06)
     first, second = (gone[kinds(columns) == kind].mean() for kind in (0, 1))
-    assert drops.lost("q", by(name), share) == pytest.approx(1 - (1 - first) * (1 - second), abs=0.05)
-    assert drops.curve("q", by(name)).at(share) == pytest.approx(drops.lost("q", by(name), share), abs=0.05)
+    assert drops.lost("q", by(name), share, 2.0) == pytest.approx(1 - (1 - first) * (1 - second), abs=0.05)
+    assert drops.curve("q", by(name), 2.0).at(share) == pytest.approx(drops.lost("q", by(name), share, 2.0), abs=0.05)
 
 
 def test_each_event_of_a_match_may_be_one_of_a_kind_that_goes_at_random() -> None:
@@ -125,7 +125,7 @@ def test_what_auto_drops_by_position_is_told_by_the_promise_the_more_it_was_lear
     drops.use({"q": replace(whole, curves={"espice": whole.curves["gspice-h"]}, matches=matches)})
     drops.apply(columns)
     gone = np.arange(len(columns)) % 4 == 0
-    promised = 1 - (1 - drops.lost("q", by("espice"), 0.8)) ** 0.5
+    promised = 1 - (1 - drops.lost("q", by("espice"), 0.8, 2.0)) ** 0.5
     assert drops.parts("q", by("espice"), 0.8, gone, 2.0) == pytest.approx(promised)
     assert drops.parts("q", by("auto"), 0.8, gone, 2.0) == pytest.approx(
         promised + beside * (0.25 - promised), abs=0.02
@@ -182,7 +182,7 @@ def test_a_model_that_does_not_fit_the_stream_or_is_withdrawn_is_not_used() -> N
     drops.use({"q": model(columns)})
     drops.use({})
     drops.apply(columns)
-    assert drops.lost("q", by("bl"), 0.5) == 1 - 0.5**3
+    assert drops.lost("q", by("bl"), 0.5, 3.0) == 1 - 0.5**3
     other = replace(model(columns), spec=replace(SPEC, kinds=("symbol",)))
     drops.use({"q": other})
     drops.apply(columns)
