@@ -18,6 +18,8 @@ from saffron.records.envelope import ModelError, Version, seal, unseal, version_
 
 TRANSITIONS = "transitions"
 LATENCY = "latency"
+LONGEST_WINDOW = 10_000_000
+"""Events of a window beyond which its completion table is not computed further; no model has more."""
 
 Offsets = Mapping[str, Mapping[str, int]]
 """topic -> partition -> the next offset: everything before it went into the model."""
@@ -222,6 +224,8 @@ def _read_transitions(content: Mapping[str, Any], version: Version) -> Transitio
         raise ValueError(f"events met in {len(model.met)} states of {states}")
     if model.bin_size < 1 or model.window_size < 1 or not model.expected_events > 0:
         raise ValueError("bin, window and expected events must be above 0")
+    if max(model.bin_size, model.expected_events) > LONGEST_WINDOW:
+        raise ValueError(f"bin and expected events must be at most {LONGEST_WINDOW:,}")
     for name, table in (("transition", model.matrix), ("completion", model.completion)):
         if not ((table >= 0) & (table <= 1)).all():
             raise ValueError(f"a probability of {name} lies outside of [0, 1]")

@@ -21,7 +21,7 @@ from saffron.engine.models.transitions.markov import (
     succession_matrix,
     transition_matrix,
 )
-from saffron.engine.models.transitions.model import LatencyModel, Offsets, TransitionModel
+from saffron.engine.models.transitions.model import LONGEST_WINDOW, LatencyModel, Offsets, TransitionModel
 from saffron.engine.models.transitions.observations import FORKED
 from saffron.engine.models.transitions.partial_match import LEAST_TIME
 from saffron.engine.models.transitions.proving import cross_validated
@@ -32,8 +32,6 @@ from saffron.records.envelope import Version
 MOST_BINS = 128
 """Bins of a completion table: fine enough for linear interpolation, small enough to travel in every drop order."""
 MOST_STATES = 4096
-LONGEST_WINDOW = 10_000_000
-"""Events of a window beyond which its completion table is not computed further."""
 
 
 @dataclass

@@ -104,6 +104,8 @@ def test_what_is_no_model_is_refused(value: bytes, reason: str) -> None:
         ("bin", 0),
         ("expected_events", None),
         ("expected_events", 0),
+        ("expected_events", 4e18),
+        ("bin", 1 << 63),
         ("window", {"size": 0, "events": True}),
         ("window", 9),
         ("remaining_ns", [[1.0, 2.0, 0.0]]),
