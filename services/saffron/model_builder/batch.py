@@ -7,7 +7,7 @@ books with the same records. That publishes the same bytes under the same versio
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,6 +34,8 @@ Publish = Callable[[Sequence[AnyModel]], None]
 """A writer of models, which returns when the log has them."""
 Removed = Callable[[], frozenset[str]]
 """A source of the names of removed queries."""
+InTopic = Callable[[int], Collection[bytes] | None]
+"""A source of the keys of the models in the topic, before a batch; None: those that the books say."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,16 @@ class Batches:
     """The processor of one checkpoint's batches. `epoch`: of the checkpoint, the first part of models' versions."""
 
     def __init__(
-        self, store: Store, epoch: int, publish: Publish, policy: Policy, removed: Removed = frozenset
+        self,
+        store: Store,
+        epoch: int,
+        publish: Publish,
+        policy: Policy,
+        removed: Removed = frozenset,
+        in_topic: InTopic = lambda batch: None,
     ) -> None:
         self._store = store
+        self._in_topic = in_topic
         self._removed = removed
         self._epoch = epoch
         self._publish = publish
@@ -65,6 +74,8 @@ class Batches:
         given = list(rows)
         books.add(batch, given, features)
         books.remove(self._removed())
+        if (keys := self._in_topic(batch)) is not None:
+            books.keep_published(keys)
         decay(books, self._policy)
         models = train(books, (self._epoch, batch), self._policy)
         self._store.keep(books)

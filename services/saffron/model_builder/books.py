@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from saffron.engine.models.events.event_record import part_key
+from saffron.engine.models.transitions.model import LATENCY, TRANSITIONS
 from saffron.engine.models.transitions.trainer import TransitionCounts
 from saffron.model_builder.cell_sums import MESSAGE, PROCESSING, REFUSED, SHEDDING, Row
 from saffron.model_builder.feature_book import FeatureBook, FeatureBooks
@@ -56,6 +58,18 @@ class Books:
         for name in names:
             self.queries.pop(name, None)
             self.features.held.pop(name, None)
+
+    def keep_published(self, keys: Collection[bytes]) -> None:
+        """Take for published only the models of these keys; those of the other books are due again."""
+        for query, book in self.queries.items():
+            if f"{query}/{TRANSITIONS}".encode() not in keys:
+                book.in_force = None
+        for query, features in self.features.held.items():
+            if part_key(query, 0) not in keys:
+                features.in_force = None
+        for stream, latency in self.streams.items():
+            if f"@{stream}/{LATENCY}".encode() not in keys:
+                latency.published = []
 
     def _reached(self, topic: str, partition: int, next_offset: int) -> None:
         """Note that a partition has been read up to `next_offset`."""

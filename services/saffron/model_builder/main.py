@@ -18,7 +18,7 @@ from saffron.errors import DeniedError, LogError
 from saffron.model_builder.batch import Batches
 from saffron.model_builder.job import Job, Source
 from saffron.model_builder.policy import Policy
-from saffron.model_builder.publisher import Publisher, newest_epoch
+from saffron.model_builder.publisher import Published, Publisher, newest_epoch
 from saffron.model_builder.reporter import Reporter
 from saffron.model_builder.settings import settings as session_settings
 from saffron.model_builder.store import Store, StoreError
@@ -96,7 +96,8 @@ def _serve(settings: Settings, log: Log, reporter: Reporter, stop: threading.Eve
                 features=topics.observations_features,
             )
             policy = Policy(half_life=settings.model_half_life_batches)
-            batches = Batches(store, epoch, publisher.publish, policy, lambda: withdrawals.removed)
+            published = Published(log, topics.models)
+            batches = Batches(store, epoch, publisher.publish, policy, lambda: withdrawals.removed, published.before)
             job = Job(spark, source, batches, reporter.done, partial(is_unused, log))
             _on_signal(lambda *_: stop.set())
             with closing(withdrawals):
