@@ -76,7 +76,7 @@ def least_events(shape: Shape) -> int:
         case Take():
             return 1
         case Loop(body=body, low=low):
-            return max(1, low) * least_events(body)
+            return low * least_events(body)
         case plan_pattern.Choice(parts=parts):
             return min(map(least_events, parts))
         case Interleaved(parts=parts, count=count):
