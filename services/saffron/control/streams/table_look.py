@@ -48,7 +48,7 @@ def _records(log: Log, topic: str, group: str, expired: Callable[[], bool]) -> I
     size = 0
     for records in content(log, topic, group):
         yield from records
-        size += sum(len(one.key or b"") + len(one.value or b"") for one in records)
+        size += sum(one.size for one in records)
         if size > MOST_BYTES:
             raise _too_much(f"topic {topic} has more than {MOST_BYTES >> 20} MiB")
         if expired():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 from saffron.engine.events.codec import decode_block
@@ -13,12 +14,12 @@ from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.reading import LOOKED_AT
 from saffron.runtime.hops.tags import valid_blocks
 from saffron.runtime.log import Log, TopicPartition
-from saffron.runtime.log.ends import read_to_end
+from saffron.runtime.log.ends import each_to_end
 from saffron.runtime.log.topics import Topics
 
 _BLOCKS = (16, LOOKED_AT)
 """Numbers of messages searched for the newest block. Claims may follow it, and the first search is cheap."""
-_POLLS = 100
+_BATCH, _POLLS = 500, 100
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,9 @@ def newest_watermark(log: Log, topics: Topics, group: str, stem: str, partition:
         low, high = consumer.watermarks(place)
         for back in _BLOCKS:
             start = max(low, high - back)
-            blocks = valid_blocks(read_to_end(consumer, {place: start}, batch=back, polls=_POLLS)) if high > low else []
-            if blocks:
-                return decode_block(blocks[-1].value or b"").watermark
+            records = each_to_end(consumer, {place: start}, batch=_BATCH, polls=_POLLS) if high > low else iter(())
+            if newest := deque(valid_blocks(records), maxlen=1):  # blocks may be large: one is held
+                return decode_block(newest[0].value or b"").watermark
         return None
     finally:
         consumer.close()

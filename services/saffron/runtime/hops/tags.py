@@ -13,7 +13,7 @@ block of a former owner. Else one message in one stream's topic would end the se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import orjson
@@ -80,15 +80,13 @@ def read_tag(record: Record) -> ClaimTag | BlockTag:
         return FOREIGN
 
 
-def valid_blocks(records: Sequence[Record]) -> list[Record]:
-    """The blocks among consecutive `records` that no higher claim among them overrules."""
+def valid_blocks(records: Iterable[Record]) -> Iterator[Record]:
+    """The blocks among consecutive `records` that no higher claim before them overrules."""
     highest = -1
-    found: list[Record] = []
     for record in records:
         tag = read_tag(record)
         if isinstance(tag, ClaimTag):
             highest = max(highest, record.offset)
         elif tag.claim >= highest:
             highest = tag.claim
-            found.append(record)
-    return found
+            yield record

@@ -35,6 +35,11 @@ class Record:
     value: bytes | None
     headers: tuple[tuple[str, bytes], ...] = ()
 
+    @property
+    def size(self) -> int:
+        """Bytes of its key and value."""
+        return len(self.key or b"") + len(self.value or b"")
+
 
 @dataclass(frozen=True, slots=True)
 class Committed:

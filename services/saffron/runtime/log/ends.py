@@ -9,8 +9,9 @@ from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 
 _POLL_SECONDS = 0.05
 _FIRST_LOOK, _MOST = 64, 8_192
-_MOST_BYTES = 32 << 20
-"""Bytes of one piece, as far as the piece before it tells: a result may have megabytes."""
+_MOST_BYTES = 32 * 2**20
+"""Bytes of the records that are held at once: a result may be large."""
+_BATCH = 100
 _SILENT_POLLS = 200
 _OPEN_POLLS = 40
 
@@ -37,7 +38,7 @@ def first_record(log: Log, group: str, place: TopicPartition) -> Record | None:
     consumer = log.consumer(group, committed_only=False, client_id="ends")
     try:
         low, high = consumer.watermarks(place)
-        return next(iter(_piece(consumer, place, low, low + 1)), None) if low < high else None
+        return next(iter(_piece(consumer, place, low, low + 1) or ()), None) if low < high else None
     finally:
         consumer.close()
 
@@ -58,26 +59,43 @@ def newest_first(log: Log, group: str, place: TopicPartition) -> Generator[Recor
             committed.poll(1, _POLL_SECONDS)  # nothing is assigned: it waits
         else:
             raise UnavailableError(f"a transaction is open in {place.topic}/{place.partition}: ask again")
-        size = _FIRST_LOOK
-        while stop > low:
-            start = max(low, stop - size)
-            records = _piece(committed, place, start, stop)
-            weight = sum(len(record.value or b"") for record in records)
-            yield from reversed(records)
-            stop, size = start, max(1, min(2 * size, _MOST, size * _MOST_BYTES // max(1, weight)))
+        yield from backwards(committed, place, low, stop)
     finally:
         everything.close()
         committed.close()
 
 
-def _piece(consumer: Consumer, place: TopicPartition, start: int, stop: int) -> list[Record]:
-    """The records start..stop-1. UnavailableError: they cannot be read."""
+def backwards(consumer: Consumer, place: TopicPartition, low: int, stop: int) -> Iterator[Record]:
+    """The records low..stop-1 of a partition, newest first, read in pieces that grow while their records are small.
+
+    UnavailableError: they cannot be read.
+    """
+    size = _FIRST_LOOK
+    while stop > low:
+        start = max(low, stop - size)
+        piece = _piece(consumer, place, start, stop)
+        if piece is None:
+            size = (stop - start) // 2
+            continue
+        if 2 * sum(record.size for record in piece) <= _MOST_BYTES:
+            size = min(2 * size, _MOST)
+        stop = start
+        while piece:  # each is let go of before the next piece is read
+            yield piece.pop()
+
+
+def _piece(consumer: Consumer, place: TopicPartition, start: int, stop: int) -> list[Record] | None:
+    """The records start..stop-1. None: together they are too large. UnavailableError: they cannot be read."""
     found: list[Record] = []
     consumer.assign({place: start})
-    silent = 0
+    silent = size = 0
     while silent < _SILENT_POLLS:
-        records = consumer.poll(stop - start, _POLL_SECONDS)
-        found += [record for record in records if record.offset < stop]
+        records = consumer.poll(min(_BATCH, stop - start), _POLL_SECONDS)
+        own = [record for record in records if record.offset < stop]
+        size += sum(record.size for record in own)
+        if size > _MOST_BYTES and stop - start > 1:
+            return None
+        found += own
         behind = bool(records) and records[-1].offset >= stop - 1
         if behind or (not records and consumer.at_end(place)):
             return found

@@ -35,8 +35,8 @@ from saffron.language.syntax.delivery import has_rows, whole_text
 from saffron.language.syntax.parsing.parser import parse
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.tags import valid_blocks
-from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.log.ends import read_to_end
+from saffron.runtime.log import Consumer, Log, TopicPartition
+from saffron.runtime.log.ends import backwards, each_to_end
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import user_cache_directory
 from saffron.runtime.result_formats.reading import result_id, result_values
@@ -137,7 +137,8 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
     topic = topics.complex_events if publish is None or publish.topic is None else publish.topic
     wanted = question.target.lower().encode()
     for place in _places(log, topic):
-        for record in _newest(consumer, place, MOST_RESULTS):
+        low, high = consumer.watermarks(place)
+        for record in backwards(consumer, place, max(low, high - MOST_RESULTS), high):
             result = result_values(record) if result_id(record).startswith(wanted) else None
             if result is not None and result["query"] == question.query:
                 return result
@@ -211,16 +212,13 @@ def _places(log: Log, topic: str) -> Iterator[TopicPartition]:
 def _blocks(consumer: Consumer, place: TopicPartition) -> list[Block]:
     """The newest blocks in order, each once. Blocks of former owners are left out."""
     found: list[Block] = []
-    for record in valid_blocks(_newest(consumer, place, MOST_BLOCKS)):
+    low, high = consumer.watermarks(place)
+    if high <= low:
+        return found
+    newest = each_to_end(consumer, {place: max(low, high - MOST_BLOCKS)}, batch=_BATCH, polls=_POLLS)
+    for record in valid_blocks(newest):
         block = decode_block(record.value or b"")
         if found and block.counter < found[-1].next_counter:
             continue  # written again by a new owner
         found.append(block)
     return found
-
-
-def _newest(consumer: Consumer, place: TopicPartition, count: int) -> list[Record]:
-    low, high = consumer.watermarks(place)
-    if high <= low:
-        return []
-    return read_to_end(consumer, {place: max(low, high - count)}, batch=_BATCH, polls=_POLLS)

@@ -107,9 +107,9 @@ class _Reading:
             for record in records:
                 if record.offset < stop:
                     kept.append(record)
-                    size += _bytes(record)
+                    size += record.size
                 while len(kept) > self._count or (size > self._most_bytes and len(kept) > 1):
-                    size -= _bytes(kept.popleft())
+                    size -= kept.popleft().size
                     dropped = True
             if records and records[-1].offset >= stop - 1:
                 return list(kept), dropped
@@ -125,10 +125,6 @@ def _partitions(log: Log, topic: str) -> int:
     if count is None:
         raise LogError(no_topic(topic, log.topics()))
     return count
-
-
-def _bytes(record: Record) -> int:
-    return len(record.key or b"") + len(record.value or b"")
 
 
 def _since(one: NewestRecords, since: int) -> NewestRecords:

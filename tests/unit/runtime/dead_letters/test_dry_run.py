@@ -16,8 +16,10 @@ from saffron.engine.windows.operator import WindowingOperator
 from saffron.errors import UnavailableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.correction import Correction
+from saffron.runtime.dead_letters.dry_run import newest_watermark
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources
+from saffron.runtime.hops.tags import ClaimTag
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.background import at_once
 from saffron.runtime.streams.stream_formats import Formats
@@ -104,6 +106,15 @@ def test_how_far_a_message_pushes_the_watermark(registry: FakeRegistry, disorder
         if ahead is None
         else [f"it is {ahead} ms ahead of its partition: what comes later with an earlier ts will be late"]
     )
+
+
+def test_the_watermark_is_found_behind_many_claims(registry: FakeRegistry) -> None:
+    world = World(registry.url)
+    producer = world.log.producer()
+    for number in range(40):
+        producer.send(TOPICS.admitted, 1, b"", headers=ClaimTag(f"{number}").headers())
+    producer.flush(1.0)
+    assert newest_watermark(world.log, TOPICS, "desk", "events", 1) == MS - 5_000
 
 
 def test_the_key_of_a_message_that_is_no_json_is_that_of_its_event(registry: FakeRegistry) -> None:

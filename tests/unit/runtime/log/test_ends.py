@@ -1,10 +1,13 @@
-"""The newest records of a partition: transactions that are open are waited for, older records are not looked at."""
+"""The newest records of a partition: transactions that are open are waited for, older records are not looked at, and
+large ones are held a few at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
+from random import Random
 
 import pytest
 
@@ -87,22 +90,34 @@ def test_little_that_is_older_than_the_first_block_is_looked_at(
     assert looked == [b"%d" % number for number in range(299, 292, -1)]
 
 
-def test_pieces_of_large_records_are_small(log: MemoryLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are held in memory, and results may be large."""
-    monkeypatch.setattr(ends, "_MOST_BYTES", 30_000)
-    producer = log.producer()
-    for number in range(300):
-        producer.send("results", 0, b"%d" % number * (500 if number < 200 else 1))
-    pieces: list[int] = []
-    read = ends._piece
+@pytest.mark.parametrize("seed", range(5))
+def test_large_records_are_held_a_few_at_a_time(log: MemoryLog, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    random, most = Random(seed), 100_000
+    monkeypatch.setattr(ends, "_MOST_BYTES", most)
+    monkeypatch.setattr(ends, "_BATCH", 4)
+    producer, values = log.producer("writer"), []
+    for largest in random.sample([10, 30_000, 10, 3_000, 60_000], 5):
+        values += [b"%08d" % number * random.randrange(1, 2 + largest // 8) for number in range(200)]
+    values[random.randrange(1_000)] = bytes(3 * most)  # one alone may be larger
+    producer.begin()
+    for value in values:
+        producer.send("results", 0, value)
+    producer.commit()
+    polled, held = MemoryConsumer.poll, [0]
 
-    def piece(consumer: MemoryConsumer, place: TopicPartition, start: int, stop: int) -> list[Record]:
-        records = read(consumer, place, start, stop)
-        pieces.append(sum(len(record.value or b"") for record in records))
+    def poll(self: MemoryConsumer, most: int, timeout: float) -> list[Record]:
+        records = polled(self, most, timeout)
+        held[-1] += sum(record.size for record in records)
         return records
 
-    monkeypatch.setattr(ends, "_piece", piece)
+    def assign(self: MemoryConsumer, starts: dict[TopicPartition, int]) -> None:
+        held.append(0)
+        assigned(self, starts)
+
+    assigned = MemoryConsumer.assign
+    monkeypatch.setattr(MemoryConsumer, "poll", poll)
+    monkeypatch.setattr(MemoryConsumer, "assign", assign)
     with closing(newest_first(log, "g", PLACE)) as records:
-        assert [record.offset for record in records] == list(range(299, -1, -1))
-    large = next(index for index, size in enumerate(pieces) if size > 10_000)
-    assert max(pieces[large + 1 :]) <= 36_000, "about: records differ"
+        assert [record.value for record in records] == values[::-1]
+    assert max(held) <= most + 3 * most + 4 * 60_000  # the limit, and one poll
+    assert sum(held) <= 4 * sum(map(len, values))

@@ -12,6 +12,7 @@ from saffron.engine.events.json_schema import from_json_schema
 from saffron.engine.events.raw import batch_of_values
 from saffron.engine.why.as_dict import to_dict
 from saffron.engine.windows.operator import WindowingOperator
+from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.tags import BlockTag
 from saffron.runtime.log.topics import Topics, topic_specs
@@ -97,3 +98,22 @@ def test_a_match_is_found_by_its_id_whatever_it_is_written_as_and_what_others_wr
         Question("q", QUERY, StreamRecord("events", TOPICS.events, schema=schema("uniform")), "ABAB"),
     )
     assert answer.trace.matches == 1
+
+
+def test_the_newest_of_the_results_whose_id_begins_so() -> None:
+    log = log_of(schema("uniform"))
+    producer = log.producer()
+    for name in ("ab1", "ab2", "ac3"):
+        result = {
+            "id": name,
+            "query": "q",
+            "partition": 0,
+            "key": {},
+            "events": {"a": None, "b": None},
+            "timeout": True,
+        }
+        producer.send(TOPICS.complex_events, 0, orjson.dumps(result), headers=(("ce_id", name.encode()),))
+    producer.flush(1.0)
+    stream = StreamRecord("events", TOPICS.events, schema=schema("uniform"))
+    with pytest.raises(InputError, match="result ab2 is a partial match"):
+        why_now(log, TOPICS, "why", Question("q", QUERY, stream, "ab"))
