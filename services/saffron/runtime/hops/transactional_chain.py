@@ -1,7 +1,7 @@
 """The life of a chain that writes in transactions: take-over, work, restart after a failure, release.
 
 take over         a producer with the partition's transactional id, which ends and fences the predecessor's transaction.
-                  Then the committed position says where the chain goes on
+                  Then the committed position says where the chain goes on. Until that is known, the producer stays
 work              what is made of the input goes into a transaction with the position reached
 unknown outcome   whatever happens to a transaction, all state is dropped; then the chain takes over again
 """
@@ -68,6 +68,7 @@ class TransactionalChain(ABC):
             self._written,
         )
         self._queue: deque[Record] = deque()
+        self._is_taken_over = False
         self.input = InputTracker()
         self.position = 0
 
@@ -77,6 +78,11 @@ class TransactionalChain(ABC):
     def trouble(self) -> str | None:
         """An obstacle that only the user can remove, or None."""
         return self._retry.trouble
+
+    @property
+    def is_taken_over(self) -> bool:
+        """True if the chain has its position, and goes on from there."""
+        return self._is_taken_over
 
     @property
     def waited_ms(self) -> float:
@@ -89,12 +95,12 @@ class TransactionalChain(ABC):
         Until the chain has taken over, all records are ignored: they are read again after its seek. From then on those
         with an offset below `position` are.
         """
-        if self._transactions.is_taken_over:
+        if self._is_taken_over:
             self._queue.extend(record for record in records if record.offset >= self.position)
 
     def step(self, now_ms: int) -> bool:
         """One step of work; True if there was any that somebody waits for."""
-        if self._transactions.is_taken_over:
+        if self._is_taken_over:
             return self._retry.run(now_ms, self._advance)
         return now_ms >= self._retry.retry_at and self._retry.run(now_ms, self._begin_anew)
 
@@ -102,7 +108,7 @@ class TransactionalChain(ABC):
         """Takes over again, because the input has changed: retention removed the next record, or the topic is a new
         one.
         """
-        if self._transactions.is_taken_over:
+        if self._is_taken_over:
             self._reset()
 
     @abstractmethod
@@ -116,15 +122,16 @@ class TransactionalChain(ABC):
             self._finish(now)
             return True
 
-        if self._transactions.is_taken_over:
+        if self._is_taken_over:
             self._retry.run(now_ms, finish)
         self.drop()
 
     def drop(self) -> None:
         """Drops all state: the chain ends. An open transaction is aborted when the successor's producer starts."""
-        self._drop()
-        self._transactions.give_up()
         self._search.give_up()
+        self._transactions.give_up()
+        self._transactions.close()
+        self._clear()
 
     # ------------------------------------------------------------ what differs
 
@@ -160,15 +167,13 @@ class TransactionalChain(ABC):
         self._committed(began_ms, ended_ms)
 
     def _begin_anew(self, now_ms: int) -> bool:
-        """Takes the partition over, and seeks the input to its position.
-
-        While a search is under way there is no producer: each would be made, connected and initialised for nothing.
-        """
+        """Takes the partition over, and seeks the input to its position."""
         self._search.check()
         self._transactions.take_over()
         self.input = self._take_over(now_ms)
         self._consumer.seek(self._holding.where, self.position)
         self._flow.pause(False)
+        self._is_taken_over = True
         return True
 
     def _commit_at(self, position: Committed) -> None:
@@ -177,13 +182,18 @@ class TransactionalChain(ABC):
         self._transactions.commit(position)
 
     def _reset(self) -> None:
-        """Drops all state and pauses the input, before another take-over."""
-        if self._transactions.has_begun:
-            self._holding.report(TRANSACTION_ABORTS, 1)
-        self._drop()
+        """Drops all state and pauses the input, before another take-over.
+
+        A chain that did not get its position has written nothing. It keeps its producer, since it may stand for long.
+        """
+        if self._is_taken_over:
+            if self._transactions.has_begun:
+                self._holding.report(TRANSACTION_ABORTS, 1)
+            self._transactions.close()
+        self._clear()
         self._flow.pause(True)
 
-    def _drop(self) -> None:
-        self._transactions.close()
+    def _clear(self) -> None:
+        self._is_taken_over = False
         self._queue.clear()
         self._forget()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
 from typing import Any
 
 from saffron.runtime.hops.when_written import Report, WhenWritten
@@ -53,14 +52,9 @@ class Transactions:
         return self._producer
 
     @property
-    def is_taken_over(self) -> bool:
-        """True if there is a producer, so that the partition is taken over."""
-        return self._producer is not None
-
-    @property
     def has_begun(self) -> bool:
         """True if a transaction is open, or the outcome of the last one is not known."""
-        return self.is_open or self._future is not None or self.when_written.waits
+        return self.is_open or self.when_written.waits
 
     @property
     def is_committed(self) -> bool:
@@ -73,13 +67,15 @@ class Transactions:
         return self._waited_ms + (self._producer.waited_ms if self._producer is not None else 0.0)
 
     def take_over(self) -> None:
-        """Starts a producer, which ends and fences the predecessor's transaction.
+        """Starts a producer, if there is none, which ends and fences the predecessor's transaction.
 
         What the committed position then is says whether the chain's last transaction was committed. SearchError: the
         broker has not answered yet, and other chains must not wait for it; call again.
         """
-        make = partial(self._log.producer, self._id, client_id=self._id)
-        self._producer = self._start.outcome(make, "the coordinator of its transactions")
+        if self._producer is None:
+            self._producer = self._start.outcome(
+                lambda check: self._log.producer(self._id, client_id=self._id), "the coordinator of its transactions"
+            )
         if self.when_written.waits:
             position = self._consumer.committed(self._where)
             if self.when_written.settle(lambda mark: mark == position):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.ends import newest_first
+from saffron.runtime.process.search import Check
 
 HEADER, FAILED = "place", "failed"
 _MANY_OLDER = 10_000
@@ -52,13 +53,20 @@ def written_place(record: Record) -> WrittenPlace | None:
 
 
 def last_written(
-    log: Log, group: str, outputs: Iterable[str], is_own: Callable[[Record], bool], topic: str, since: int
+    log: Log,
+    group: str,
+    outputs: Iterable[str],
+    is_own: Callable[[Record], bool],
+    topic: str,
+    since: int,
+    check: Check = lambda: None,
 ) -> Record | None:
     """The newest record of the topics `outputs` that this chain has written, or None.
 
     `is_own`: whether a record is the chain's. `topic`: the id of its input. Records that name the place of an earlier
     topic count only where none names one of this topic. `since`: the time (ms) before which it has written none that
-    matters; where only older records come, none is looked for. All partitions are read: a chain writes to others after
+    matters; where only older records come, none is looked for. `check`: called for each record; what it raises ends the
+    search. All partitions are read: a chain writes to others after
     partitions were added, and in topics of PUBLISH by key.
     Records of version 0.1.0 name no place, and records of PUBLISH name none unless they are the last of their
     transaction.
@@ -67,15 +75,16 @@ def last_written(
     found = []
     for place in places:
         with closing(newest_first(log, group, place)) as records:
-            newest = next(filter(is_own, _recent(records, since)), None)
+            newest = next(filter(is_own, _recent(records, since, check)), None)
         found += [newest] if newest is not None else []
     return max(found, key=lambda record: _order(record, topic), default=None)
 
 
-def _recent(records: Iterable[Record], since: int) -> Iterator[Record]:
+def _recent(records: Iterable[Record], since: int, check: Check) -> Iterator[Record]:
     """Records, newest first, up to many that are all older. A few older ones say little: clocks of services differ."""
     older = 0
     for record in records:
+        check()
         older = older + 1 if record.timestamp < since else 0
         if older > _MANY_OLDER:
             return

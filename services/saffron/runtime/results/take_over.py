@@ -27,7 +27,7 @@ from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log, Record
 from saffron.runtime.log.ends import first_record
 from saffron.runtime.log.topic_watch import missing_shared_topic
-from saffron.runtime.process.search import Search
+from saffron.runtime.process.search import Check, Search
 from saffron.runtime.results.chain_plan import ChainPlan, Place, blocks_until
 from saffron.runtime.results.failed_queries import failed_queries_in
 from saffron.runtime.results.progress import last_written, written_place
@@ -104,7 +104,7 @@ def find_start(
     return Start(known, state.id, place, low, snapshot, lost, truncated)
 
 
-def _last_result(log: Log, plan: ChainPlan, topic: str, high: int) -> Record | None:
+def _last_result(log: Log, plan: ChainPlan, topic: str, high: int, check: Check) -> Record | None:
     """The newest record that the chain has written of the blocks before offset `high`, or None.
 
     `topic`: the id of its input.
@@ -115,7 +115,7 @@ def _last_result(log: Log, plan: ChainPlan, topic: str, high: int) -> Record | N
     first = first_record(log, group, plan.where)
     since = 0 if first is None else first.timestamp - _CLOCKS_MS
     outputs = (plan.output.topic, *sorted(topics_in(blocks_until(log, plan, high - 1))))
-    return last_written(log, group, outputs, partial(_is_own, plan, topic), topic, since)
+    return last_written(log, group, outputs, partial(_is_own, plan, topic), topic, since, check)
 
 
 def _is_own(plan: ChainPlan, topic: str, record: Record) -> bool:

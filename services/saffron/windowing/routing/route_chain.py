@@ -53,12 +53,12 @@ class RouteChain(TransactionalChain):
     @property
     def has_begun(self) -> bool:
         """True if it has taken over, and all readers know that its source is awake."""
-        return self._transactions.is_taken_over and self._watermarks.has_begun
+        return self.is_taken_over and self._watermarks.has_begun
 
     @property
     def waits_for(self) -> str | None:
         """The obstacle that it waits for, one of `WAITS`; None: there is none."""
-        if not self._transactions.is_taken_over:
+        if not self.is_taken_over:
             return _TAKE_OVER
         if self._awaits_registry:
             return REGISTRY
@@ -67,7 +67,7 @@ class RouteChain(TransactionalChain):
     @property
     def is_at_rest(self) -> bool:
         """True if all that was read has been routed, and is committed."""
-        taken = self._transactions.is_taken_over and not self._queue
+        taken = self.is_taken_over and not self._queue
         return taken and self.position == self._place_reached and self._transactions.is_committed
 
     def due(self, now_ms: int) -> int:

@@ -20,7 +20,7 @@ from saffron.runtime.hops.input_state import LOST, REMADE, InputState, InputTrac
 from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Committed, Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.starts import start_offset
-from saffron.runtime.process.search import Search
+from saffron.runtime.process.search import Check, Search
 from saffron.runtime.results.progress import last_written, written_place
 from saffron.schema.schema import MAX_TS
 
@@ -69,23 +69,19 @@ def find_start(
     low, high = consumer.watermarks(where)
     committed = consumer.committed(where)
     reached = None if committed is None else RoutePosition.from_committed(committed)
-    if reached is None:
+    last: Record | None = None
+    if reached is None or _is_replaced(reached, state.id, high):
         find = partial(_last_of, log, where, state.id, target, group, of)
-        reached = _recover(
-            search.outcome(find, f"the last event of {where.topic}/{where.partition} in {target}"),
-            where,
-            target,
-            group,
-            committed,
-        )
+        last = search.outcome(find, f"the last event of {where.topic}/{where.partition} in {target}")
+    if reached is None:
+        reached = _recover(last, where, target, group, committed)
     is_committed = reached is not None
     if reached is None:
         reached = RoutePosition(start_offset(consumer, where, first), NO_WATERMARK)
     tracker, position, made_anew = InputTracker(reached.input), reached.position, reached.made_anew
-    if reached.input.remade(state.id) or position > high:
+    if _is_replaced(reached, state.id, high):
         tracker.add_incident(REMADE, now_ms, position, position, low)
         position = low
-        last = _last_of(log, where, state.id, target, group, of)
         sources = 0 if last is None else int(_watermark_message(last)["sources"])
         made_anew = (state.partitions, sources if made_anew is None else made_anew[1])
     elif position < low:
@@ -94,6 +90,11 @@ def find_start(
     tracker.update(state.id, 0, position, now_ms)
     said = reached.watermark if reached.said is None else reached.said
     return RouteStart(position, reached.watermark, tracker, is_committed and not tracker.has_new, made_anew, said)
+
+
+def _is_replaced(reached: RoutePosition, topic: str, high: int) -> bool:
+    """True if the source was made anew, or has lost its end. `topic`: its present id."""
+    return reached.input.remade(topic) or reached.position > high
 
 
 def _recover(
@@ -116,14 +117,16 @@ def _recover(
     return reached
 
 
-def _last_of(log: Log, where: TopicPartition, topic: str, target: str, group: str, of: int) -> Record | None:
+def _last_of(
+    log: Log, where: TopicPartition, topic: str, target: str, group: str, of: int, check: Check
+) -> Record | None:
     """The chain's last record in the target, or None. `topic`: the id of its source topic."""
 
     def is_own(record: Record) -> bool:
         message = _watermark_message(record)
         return message.get("source") == where.partition and message.get("of", 0) == of
 
-    return last_written(log, f"{group}.ends", (target,), is_own, topic, since=0)
+    return last_written(log, f"{group}.ends", (target,), is_own, topic, 0, check)
 
 
 def _watermark_message(record: Record) -> dict[str, Any]:

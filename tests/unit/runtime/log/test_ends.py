@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from saffron.errors import UnavailableError
+from saffron.errors import SearchError, UnavailableError
 from saffron.runtime.log import Record, TopicPartition, TopicSpec, ends
 from saffron.runtime.log.ends import first_record, newest_first
 from saffron.runtime.results import progress
@@ -121,3 +121,20 @@ def test_large_records_are_held_a_few_at_a_time(log: MemoryLog, monkeypatch: pyt
         assert [record.value for record in records] == values[::-1]
     assert max(held) <= most + 3 * most + 4 * 60_000  # the limit, and one poll
     assert sum(held) <= 4 * sum(map(len, values))
+
+
+def test_a_search_that_is_not_wanted_any_more_ends_at_the_next_record(log: MemoryLog) -> None:
+    write(log, 9)
+    looked: list[Record] = []
+
+    def is_own(record: Record) -> bool:
+        looked.append(record)
+        return False
+
+    def check() -> None:
+        if len(looked) == 3:
+            raise SearchError("not wanted any more")
+
+    with pytest.raises(SearchError):
+        last_written(log, "g", ["results"], is_own, "id", 0, check)
+    assert len(looked) == 3

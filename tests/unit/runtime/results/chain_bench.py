@@ -78,6 +78,7 @@ class Bench:
         limits: Limits = LIMITS,
         background: Background = at_once,
         commits: Background = at_once,
+        searches: Background = at_once,
         operator: Callable[[Note], ResultOperator] = lambda note: FakeOperator(),
         output: TopicPartition = OUTPUT,
     ) -> tuple[ResultChain, MemoryLog]:
@@ -98,7 +99,7 @@ class Bench:
             published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
         )
         plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
-        plan = replace(plan, report=self.metrics.add)
+        plan = replace(plan, report=self.metrics.add, search_executor=searches)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log

@@ -16,10 +16,11 @@ from saffron.engine.events.block import Block, Control
 from saffron.engine.operators.addresses import Address
 from saffron.engine.operators.containment import Note
 from saffron.engine.operators.operator import History
+from saffron.errors import LogError
 from saffron.runtime.log import Committed, TopicPartition, TopicSpec
 from saffron.runtime.process import search
 from saffron.runtime.results.progress import WrittenPlace
-from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
+from saffron.runtime.telemetry.metric_names import EVENTS_APPLIED, TRANSACTION_ABORTS
 from tests.memory.memory_log import Killed, MemoryLog, MemoryProducer
 from tests.unit.runtime.fakes import FakeOperator, FakeResults
 from tests.unit.runtime.results.chain_bench import LIMITS, OUTPUT, WHERE, Bench
@@ -276,3 +277,49 @@ def test_a_coordinator_that_does_not_answer_holds_up_its_chain_alone(
     other.drop()
     asked[-1].do()
     assert closed == [asked[-1].result()]
+
+
+def test_a_chain_that_stands_keeps_its_producer(bench: Bench) -> None:
+    bench.block(1, 1)
+    bench.broker.delete("results")
+    chain, log = bench.chain()
+    log.inject("committed", LogError("away"), after=False)
+    bench.drive(chain, 5_000)
+    assert bench.broker.epochs["matcher.0"].number == 1
+    bench.broker.create(TopicSpec("results", 1, {}))
+    bench.drive(chain, 7_000)
+    assert bench.results() == bench.expected()
+    assert bench.broker.epochs["matcher.0"].number == 1
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_one_that_stands_after_a_doubtful_commit_counts_it_once(bench: Bench, after: bool) -> None:
+    chain, log = bench.chain()
+    bench.drive(chain, 100)
+    bench.block(1, 1)
+    log.inject("commit", LogError("in doubt"), after=after)
+    for _ in range(3):
+        log.inject("init", LogError("away"), after=False)
+    log.inject("committed", LogError("away"), after=False)
+    bench.drive(chain, 500)
+    assert bench.results() == bench.expected()
+    assert (chain.tally.results, bench.metrics.value(EVENTS_APPLIED, "", "")) == (2, 2)
+    assert bench.metrics.value(TRANSACTION_ABORTS) == 1
+
+
+def test_a_chain_that_is_gone_looks_for_nothing_more(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_PATIENCE", 0.0)
+    bench.block(1, 1)
+    searches: list[Future[Any]] = []
+
+    def later(work: Callable[[], Any]) -> Future[Any]:
+        del work
+        searches.append(Future())
+        return searches[-1]
+
+    chain, _ = bench.chain(searches=later)
+    bench.drive(chain, 2_000)
+    assert len(searches) == 1
+    assert not searches[0].cancelled()
+    chain.release(bench.now)
+    assert searches[0].cancelled()

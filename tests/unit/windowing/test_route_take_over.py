@@ -1,0 +1,61 @@
+"""The start of a re-keying chain: what is looked for in its target is looked for beside the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from saffron.errors import SearchError
+from saffron.mapping.definition import Start
+from saffron.runtime.hops.input_state import REMADE, InputState
+from saffron.runtime.hops.route_position import RoutePosition
+from saffron.runtime.log import Record, TopicPartition, TopicSpec
+from saffron.runtime.process import search
+from saffron.runtime.process.search import Search
+from saffron.windowing.routing.take_over import RouteStart, find_start
+from tests.memory.memory_broker import MemoryBroker
+from tests.memory.memory_log import MemoryLog
+
+WHERE = TopicPartition("source", 0)
+WATERMARK = b'{"type":"$watermark","source":0,"of":0,"ts":5,"sources":3}'
+
+
+@pytest.fixture
+def log() -> Iterator[MemoryLog]:
+    made = MemoryLog(MemoryBroker(lambda: 1_000))
+    made.create_topics([TopicSpec("source", 1, {}), TopicSpec("target", 1, {})])
+    producer = made.producer()
+    for topic, value in (("source", b"1"), ("target", WATERMARK)):
+        producer.send(topic, 0, value)
+    yield made
+    made.close()
+
+
+def start(log: MemoryLog, looks: Search[Record | None]) -> RouteStart:
+    consumer = log.consumer("routes", committed_only=True)
+    return find_start(log, consumer, WHERE, "target", "routes", 0, 1_000, Start.LATEST, looks)
+
+
+def test_what_readers_know_of_a_source_made_anew_is_looked_for_beside_the_loop(
+    log: MemoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_PATIENCE", 0.0)
+    log.broker.offsets["routes", WHERE] = RoutePosition(7, 5, InputState("of an earlier topic")).to_committed()
+    begun: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def later(work: Callable[[], Any]) -> Future[Any]:
+        begun.append((Future(), work))
+        return begun[-1][0]
+
+    looks = Search[Record | None](later)
+    for _ in range(2):
+        with pytest.raises(SearchError, match="the last event of source/0 in target"):
+            start(log, looks)
+    ((future, work),) = begun
+    future.set_result(work())
+    found = start(log, looks)
+    assert (found.position, found.made_anew) == (0, (1, 3))
+    assert [one.kind for one in found.input.state.incidents] == [REMADE]
