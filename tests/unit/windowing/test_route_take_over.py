@@ -14,10 +14,11 @@ from saffron.runtime.hops.input_state import REMADE, InputState
 from saffron.runtime.hops.route_position import RoutePosition
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.process import search
+from saffron.runtime.process.background import at_once
 from saffron.runtime.process.search import Search
 from saffron.windowing.routing.take_over import RouteStart, find_start
 from tests.memory.memory_broker import MemoryBroker
-from tests.memory.memory_log import MemoryLog
+from tests.memory.memory_log import MemoryConsumer, MemoryLog
 
 WHERE = TopicPartition("source", 0)
 WATERMARK = b'{"type":"$watermark","source":0,"of":0,"ts":5,"sources":3}'
@@ -59,3 +60,20 @@ def test_what_readers_know_of_a_source_made_anew_is_looked_for_beside_the_loop(
     found = start(log, looks)
     assert (found.position, found.made_anew) == (0, (1, 3))
     assert [one.kind for one in found.input.state.incidents] == [REMADE]
+
+
+def test_a_source_that_goes_on_while_its_end_is_asked_for_is_no_other_one(
+    log: MemoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.broker.delete("target")
+    log.create_topics([TopicSpec("target", 1, {})])
+    watermarks = MemoryConsumer.watermarks
+
+    def going_on(self: MemoryConsumer, partition: TopicPartition) -> tuple[int, int]:
+        log.producer().send("source", 0, b"more")
+        return watermarks(self, partition)
+
+    monkeypatch.setattr(MemoryConsumer, "watermarks", going_on)
+    found = start(log, Search(at_once))
+    assert found.position == log.broker.partition(WHERE).high
+    assert not found.input.state.incidents

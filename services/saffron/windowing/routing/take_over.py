@@ -79,7 +79,7 @@ def find_start(
     if reached is None:
         reached = RoutePosition(start_offset(consumer, where, first), NO_WATERMARK)
     tracker, position, made_anew = InputTracker(reached.input), reached.position, reached.made_anew
-    if _is_replaced(reached, state.id, high):
+    if is_committed and _is_replaced(reached, state.id, high):  # a start that was just asked for may be behind `high`
         tracker.add_incident(REMADE, now_ms, position, position, low)
         position = low
         sources = 0 if last is None else int(_watermark_message(last)["sources"])
