@@ -30,6 +30,7 @@ from saffron.runtime.hops.tags import claim_value
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.statuses import Statuses
+from saffron.runtime.telemetry.advice import Advice
 from saffron.runtime.telemetry.digest import Digest, send
 from saffron.runtime.telemetry.histogram import Buckets
 from tests.memory.memory_broker import MemoryBroker
@@ -62,10 +63,9 @@ def written(log: MemoryLog, topic: str) -> list[Record]:
 def test_health(log: MemoryLog, times: list[float]) -> None:
     latency = Buckets()
     latency.observe(np.array(times))
-    producer = log.producer()
-    send(producer, TOPICS, Digest("matcher", "events", 0, at=5, interval_ms=1000, events=3, latency=latency))
-    send(producer, TOPICS, Digest("windowing", "trades", 2, at=5, interval_ms=1000, events=3, watermark=7, lag=0))
-    producer.flush(1.0)
+    advice = Advice(log, "matcher")
+    send(advice, TOPICS, Digest("matcher", "events", 0, at=5, interval_ms=1000, events=3, latency=latency))
+    send(advice, TOPICS, Digest("windowing", "trades", 2, at=5, interval_ms=1000, events=3, watermark=7, lag=0))
     records = written(log, TOPICS.health)
     assert len(records) == 2
     for record in records:

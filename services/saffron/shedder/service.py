@@ -21,6 +21,7 @@ from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.config import ALWAYS, PASS, Settings
 from saffron.runtime.streams.control_topics import reporter
 from saffron.runtime.streams.streams import Streams
+from saffron.runtime.telemetry.advice import Advice
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
@@ -49,8 +50,8 @@ class ShedderService:
         self._load = Follower(log, self._topics.load, from_end=True)
         self._good = GoodModels()
         self._streams = Streams(log, self._topics, self._topics.windows_of, reporter(metrics))
-        self._producer = log.producer(client_id="shedder-side")
-        self._inputs = InputReport("shedder", metrics, health, self._producer, self._topics)
+        self._advice = Advice(log, "shedder")
+        self._inputs = InputReport("shedder", metrics, health, self._advice, self._topics)
         self._digest = Every(INTERVAL_MS)
         self.shell = InnerHop(
             log,
@@ -81,7 +82,7 @@ class ShedderService:
 
     def close(self, now_ms: int) -> None:
         self.shell.close()
-        self._producer.close()
+        self._advice.close()
         for follower in (self._models, self._load):
             follower.close()
         self._streams.close()
@@ -156,7 +157,7 @@ class ShedderService:
         """Update metrics and health, and send digests."""
         hops = self._hops()
         for digest in self._shedder_metrics.report(hops, now_ms, interval):
-            send(self._producer, self._topics, digest)
+            send(self._advice, self._topics, digest)
         self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
         if hops:
             self._health.detail("models", next(iter(hops.values())).operator.statistics()["models"])

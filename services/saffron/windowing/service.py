@@ -25,6 +25,7 @@ from saffron.runtime.streams.control_topics import reporter
 from saffron.runtime.streams.schema_versions import Announcements
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.stream_formats import Formats, registry_trouble
+from saffron.runtime.telemetry.advice import Advice
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send, service_digest
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metrics import Metrics
@@ -74,7 +75,8 @@ class WindowingService:
         self._statuses = Statuses(self._producer, self._topics)
         self._announcements = Announcements(self._producer, self._topics)
         self._ended_queries = EndedQueries(self._control, self._statuses)
-        self._inputs = InputReport("windowing", metrics, health, self._producer, self._topics)
+        self._advice = Advice(log, "windowing")
+        self._inputs = InputReport("windowing", metrics, health, self._advice, self._topics)
         self._limits = BlockLimits(settings.largest_block, settings.block_ms, settings.poll_records)
         self._poll_control, self._digest = Every(_CONTROL_MS), Every(INTERVAL_MS)
         self._now = 0
@@ -128,6 +130,7 @@ class WindowingService:
         self.shell.close()
         self._producer.flush(_FLUSH_SECONDS)
         self._producer.close()
+        self._advice.close()
         self._letters.close()
         self._control.close()
         if self._members is not None:
@@ -228,7 +231,7 @@ class WindowingService:
         self._idle_sources.step(now_ms, bounds)
         if self._silent_streams and (quiet := self._silence.step(at, self._silent_streams)):
             body = service_digest(SERVICE, now_ms, INTERVAL_MS, quiet=quiet)
-            self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
+            self._advice.send(self._topics.health, body, SERVICE)
 
     def _awaited_registries(self) -> Iterator[str]:
         """Obstacles to reading messages for which a schema registry does not answer."""
@@ -257,6 +260,7 @@ class WindowingService:
 
         `interval`: ms that the digests are for.
         """
+        self._producer.check("sending to control topics")  # what is lost is written by a service that begins anew
         bounds = self._idle_bounds()
 
         def silent(where: TopicPartition) -> bool | None:
@@ -265,11 +269,11 @@ class WindowingService:
 
         self._windowing_metrics.keep({name: one.stem for name, one in self._control.streams.items()})
         for where, digest in self._windowing_metrics.report(now_ms, interval, silent):
-            send(self._producer, self._topics, replace(digest, stem=self._control.stream_at(where.topic).stem))
+            send(self._advice, self._topics, replace(digest, stem=self._control.stream_at(where.topic).stem))
         self._router.report()
         if reads := self._router.reads():
             body = service_digest(SERVICE, now_ms, interval, reads=reads)
-            self._producer.send(self._topics.health, 0, body, key=SERVICE.encode())
+            self._advice.send(self._topics.health, body, SERVICE)
         inputs = [*self.shell.inputs, *self._router.inputs]
         troubles = [*self.shell.troubles, *self._router.troubles, *self._awaited_registries()]
         self._inputs.report(inputs, troubles, now_ms, interval)

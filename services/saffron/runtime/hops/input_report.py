@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from saffron.runtime.hops.input_state import KINDS, InputTracker
-from saffron.runtime.log import Producer, TopicPartition
+from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.telemetry.advice import Advice
 from saffron.runtime.telemetry.digest import service_digest
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_names import INPUT_INCIDENTS, LOST_OFFSETS, STREAMS_STANDING
@@ -30,11 +31,11 @@ class InputRow:
 class InputReport:
     """Reporter of one member of `service`."""
 
-    def __init__(self, service: str, metrics: Metrics, health: Health, producer: Producer, topics: Topics) -> None:
+    def __init__(self, service: str, metrics: Metrics, health: Health, advice: Advice, topics: Topics) -> None:
         self._service = service
         self._metrics = metrics
         self._health = health
-        self._producer = producer
+        self._advice = advice
         self._topics = topics
         self._initialised: set[TopicPartition] = set()
 
@@ -60,7 +61,7 @@ class InputReport:
         if recent_incidents or troubles:
             own = {"inputs": recent_incidents, "troubles": troubles}
             body = service_digest(self._service, now_ms, interval_ms, **own)
-            self._producer.send(self._topics.health, 0, body, key=self._service.encode())
+            self._advice.send(self._topics.health, body, self._service)
 
     def _initialise(self, row: InputRow) -> None:
         """Begins the counters of a chain's incidents at 0: one that begins at 1 shows no increase."""

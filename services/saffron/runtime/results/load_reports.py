@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 
 from saffron.runtime.hops.last_hop import LastHop
-from saffron.runtime.log import Producer, TopicPartition
+from saffron.runtime.log import TopicPartition
 from saffron.runtime.results.result_chain import ResultChain
+from saffron.runtime.telemetry.advice import Advice
 from saffron.runtime.telemetry.growth import increases
 from saffron.runtime.telemetry.load import ReportedCounters, WorkDone, load_of
 
@@ -23,9 +24,9 @@ _MOST_BYTES = 500_000
 class LoadReports:
     """The reporter of `service`, which writes to `topic`."""
 
-    def __init__(self, service: str, producer: Producer, topic: str) -> None:
+    def __init__(self, service: str, advice: Advice, topic: str) -> None:
         self._service = service
-        self._producer = producer
+        self._advice = advice
         self._topic = topic
         self._reported: dict[TopicPartition, ReportedCounters] = {}
 
@@ -59,8 +60,7 @@ class LoadReports:
                 "at": now_ms,
                 **load_of(numbers, done),
             }
-            key = f"{self._service}/{stream}/{where.partition}".encode()
-            self._producer.send(self._topic, 0, load_message(body), key=key)
+            self._advice.send(self._topic, load_message(body), f"{self._service}/{stream}/{where.partition}")
 
 
 def load_message(body: Mapping[str, Any]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -12,7 +11,6 @@ from pathlib import Path
 from saffron.engine.kernels import jit
 from saffron.engine.operators.containment import Failure, Note
 from saffron.engine.operators.operator import ResultOperator
-from saffron.errors import UnwritableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.hops.input_report import InputReport
 from saffron.runtime.hops.last_hop import LastHop
@@ -32,13 +30,13 @@ from saffron.runtime.results.result_metrics import ResultMetrics
 from saffron.runtime.streams.control_topics import reporter
 from saffron.runtime.streams.statuses import Statuses
 from saffron.runtime.streams.streams import Streams
+from saffron.runtime.telemetry.advice import Advice
 from saffron.runtime.telemetry.digest import INTERVAL_MS, Every, send
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_kinds import Counter
 from saffron.runtime.telemetry.metric_names import QUERY_FAILED
 from saffron.runtime.telemetry.metrics import Metrics
 
-_LOG = logging.getLogger(__name__)
 _CONTROL_MS = 20
 _LOAD_MS = 100
 _LEAST_LOAD_MS = 5
@@ -94,8 +92,7 @@ class ResultService:
         report = reporter(metrics)
         self._streams = Streams(log, self._topics, self._topics.admitted_of, report)
         self._producer = log.producer(client_id=f"{kind.service}-side")
-        self._advice = log.producer(client_id=f"{kind.service}-advice")
-        self._refusal = ""
+        self._advice = Advice(log, kind.service)
         self._inputs = InputReport(kind.service, metrics, health, self._advice, self._topics)
         self._readiness = Readiness(
             log,
@@ -148,15 +145,10 @@ class ResultService:
                 {(self._streams.name_of(w.topic), w.partition): c for w, c in self.shell.chains.items()}
             )
         moved |= self.shell.step(now_ms, 0.0 if moved else wait)
-        try:
-            if self._load.due(now_ms):
-                self._load_reports.report(self.shell, self._streams.name_of, now_ms)
-            if interval := self._digest.due(now_ms):
-                self._report_metrics(now_ms, interval)
-        except UnwritableError as error:  # load reports and digests may be lost: no answer depends on them
-            if self._refusal != str(error):
-                _LOG.error("load reports or digests are not taken, and are left out: %s", error)
-            self._refusal = str(error)
+        if self._load.due(now_ms):
+            self._load_reports.report(self.shell, self._streams.name_of, now_ms)
+        if interval := self._digest.due(now_ms):
+            self._report_metrics(now_ms, interval)
         return moved
 
     def close(self, now_ms: int) -> None:
@@ -239,6 +231,7 @@ class ResultService:
     # ------------------------------------------------------------ numbers
 
     def _report_metrics(self, now_ms: int, interval: int) -> None:
+        self._producer.check("sending to control topics")  # what is lost is written by a service that begins anew
         streams = {where: self._streams.name_of(where.topic) for where in self.shell.chains}
         for digest in self._result_metrics.report(streams, now_ms, interval):
             send(self._advice, self._topics, digest)

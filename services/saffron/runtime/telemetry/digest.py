@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from saffron.runtime.log import Producer
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.telemetry.advice import Advice
 from saffron.runtime.telemetry.histogram import Buckets
 
 INTERVAL_MS = 1_000
@@ -65,11 +65,9 @@ def service_digest(service: str, now_ms: int, interval_ms: int, **more: Any) -> 
     return orjson.dumps({**head, **nothing, **more})
 
 
-def send(producer: Producer, topics: Topics, digest: Digest) -> None:
-    """Writes a digest. LogError: an earlier message was lost."""
-    producer.check(f"sending to {topics.health}")
-    key = f"{digest.service}/{digest.stream}/{digest.partition}".encode()
-    producer.send(topics.health, 0, digest.body(), key=key)
+def send(advice: Advice, topics: Topics, digest: Digest) -> None:
+    """Writes a digest."""
+    advice.send(topics.health, digest.body(), f"{digest.service}/{digest.stream}/{digest.partition}")
 
 
 class Every:

@@ -7,11 +7,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from saffron.errors import DeniedError
+from saffron.errors import DeniedError, UnavailableError
 from saffron.runtime.log import TopicPartition
 from tests.e2e.simulated.system import TOPICS
 from tests.e2e.simulated.topics.living import OTHER, PAIR, Living
-from tests.memory.memory_log import MemoryLog
+from tests.memory.memory_log import MemoryLog, MemoryProducer
 
 ALL = ("windowing", "shedder", "matcher")
 COMPACT, SMALL = {"cleanup.policy": "compact"}, {"max.message.bytes": "20"}
@@ -76,17 +76,43 @@ def test_a_topic_that_refuses_what_is_written_stops_its_stream_alone_until_it_is
     assert not any("ended" in one for one in living.world.history)
 
 
-def test_load_reports_that_their_topic_refuses_end_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("topic", [TOPICS.load, TOPICS.health])
+def test_load_reports_and_digests_that_their_topic_refuses_end_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, topic: str
+) -> None:
     living = Living(tmp_path)
     living.send("AB", "before")
     living.settle(300)
-    living.broker.unwritable.add(TOPICS.load)
+    living.broker.unwritable.add(topic)
     for key in ("x", "y"):
         living.send("AB", key)
         living.settle(700)
     assert living.pairs() == ["before", "x", "y"]
     assert not any("ended" in one for one in living.world.history)
-    assert sum("are not taken" in record.getMessage() for record in caplog.records) >= 1
+    told = [record.name for record in caplog.records if "is left out" in record.getMessage()]
+    assert len(told) == (2 if topic == TOPICS.load else 4), "each of the services once"
+
+
+def test_a_status_that_was_lost_is_written_by_a_service_that_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    living = Living(tmp_path)
+    living.send("AB", "before")
+    living.settle(300)
+    lost: list[str] = []
+
+    def check(self: MemoryProducer, doing: str) -> None:
+        if doing == "sending to control topics" and len(lost) < 3:
+            lost.append(doing)
+            raise UnavailableError("a message was lost")
+
+    monkeypatch.setattr(MemoryProducer, "check", check)
+    living.settle(300)
+    for name in ("windowing", "matcher", "greta"):
+        assert any(f"{name} ended: UnavailableError a message was lost" in one for one in living.world.history)
+    living.send("AB", "x")
+    living.settle(700)
+    assert living.pairs() == ["before", "x"]
 
 
 @pytest.mark.parametrize("how", ["there", "dead"])
