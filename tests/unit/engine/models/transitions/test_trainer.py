@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.engine.models.transitions.trainer import (
-    LONGEST_WINDOW,
-    MOST_BINS,
-    TransitionCounts,
-    train_latency,
-    train_transitions,
-)
+from saffron.engine.models.transitions.model import LONGEST_WINDOW
+from saffron.engine.models.transitions.trainer import MOST_BINS, TransitionCounts, train_latency, train_transitions
 
 PAPER = {(0, 0): 2, (0, 1): 1, (1, 1): 2, (1, 2): 1, (2, 2): 2, (2, 3): 1}
 
