@@ -4,9 +4,15 @@ Blocks of a claim lower than the highest one seen are ignored: they come from a 
 Blocks already applied are ignored as repeats. Records of other programs are passed over, and told. A gap in the
 counters raises GapError, since continuing would lose events.
 
-A claim's number is its offset. A writer that finds the end of its topic lost claims it there. So a claim is a sign that
-the topic has other records than were read, if it is lower than the offset up to which the topic was read, and was not
-seen then: it raises TruncatedError.
+A claim's number is its offset. A writer that finds the end of its topic lost claims it there. So these are signs
+that the topic has other records than were read, and raise TruncatedError:
+
+- a claim lower than the offset up to which the topic was read, but higher than those seen
+- a claim that was seen and is not there when the topic is read again
+- many blocks of a lower claim in a row, where the newest claim was lost as well. A writer that has lost the partition
+  does not write so many before it notices
+
+A topic that is lost exactly from its newest claim on is not noticed.
 """
 
 from __future__ import annotations
@@ -22,6 +28,8 @@ from saffron.runtime.hops.tags import FOREIGN, BlockTag, ClaimTag, read_tag
 from saffron.runtime.log import Record
 
 _LOG = logging.getLogger(__name__)
+_MOST_LOWER = 100
+"""Blocks of lower claims in a row that are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,7 @@ class BlockReader:
         self.ignored = 0
         self.repeated = 0
         self.foreign = 0
+        self._lower = 0
 
     def accept(self, record: Record) -> Block | None:
         """The block of `record` if it is to be applied now, else None.
@@ -65,8 +74,9 @@ class BlockReader:
         if not isinstance(tag, BlockTag):
             return None
         if tag.claim < self.state.claim:
-            self.ignored += 1
+            self._ignore(record, tag)
             return None
+        self._lower = 0
         block = self._decode(record.value or b"")
         expected = self.state.counter
         if expected is None:
@@ -92,8 +102,17 @@ class BlockReader:
         if number > self.state.claim:
             self.state = ReaderState(number, self.state.counter)
         if record.offset >= stop:  # else what was read earlier is read again
+            if self.state.claim < known:
+                raise TruncatedError(record.topic, record.partition, max(self.state.claim, 0))
             sure = known >= 0 or isinstance(tag, ClaimTag)
             self.read = (self.state.claim if sure else -1, record.offset + 1)
+
+    def _ignore(self, record: Record, tag: BlockTag) -> None:
+        """Counts a block of a lower claim. TruncatedError: there are so many in a row that they are of the owner."""
+        self.ignored += 1
+        self._lower += 1
+        if self._lower == _MOST_LOWER:
+            raise TruncatedError(record.topic, record.partition, tag.claim)
 
     def _pass_over(self, record: Record) -> None:
         self.foreign += 1

@@ -235,6 +235,32 @@ def test_a_chain_at_work_notices_that_its_input_lost_its_end(bench: Bench) -> No
     assert [(one.kind, one.before, one.after) for one in chain.input.state.incidents] == [("truncated", 7, 4)]
 
 
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("snapshot_ms", [60, 10**9])
+def test_a_lost_end_with_the_newest_claim_in_it_is_noticed_by_blocks_of_lower_claims(
+    bench: Bench, snapshot_ms: int, killed: bool
+) -> None:
+    limits = replace(LIMITS, snapshot_ms=snapshot_ms)
+    for _ in range(6):
+        bench.block(2)
+    chain, _ = bench.chain(limits)
+    bench.drive(chain, 100)
+    bench.lose(7)  # nothing is lost: the shedder begins anew, and claims
+    for _ in range(3):
+        bench.block(2)
+    bench.drive(chain, 400)
+    before = bench.results()
+    bench.lose(4)
+    kept = len(bench.expected())
+    for _ in range(150):
+        bench.block(1)
+    if killed:
+        chain, _ = bench.chain(limits)
+    bench.drive(chain, 2_000)
+    assert bench.results() == before + bench.expected()[kept:]
+    assert [one.kind for one in chain.input.state.incidents] == ["truncated"]
+
+
 def test_a_chain_that_stands_has_aborted_nothing(bench: Bench) -> None:
     bench.block(1, 1)
     bench.broker.delete("results")
