@@ -77,3 +77,15 @@ def test_a_source_that_goes_on_while_its_end_is_asked_for_is_no_other_one(
     found = start(log, Search(at_once))
     assert found.position == log.broker.partition(WHERE).high
     assert not found.input.state.incidents
+
+
+@pytest.mark.parametrize(("header", "watermark"), [(None, 5), (b"70", 70), (b"-70", -70), (b"seventy", 5), (b"", 5)])
+def test_a_chain_without_a_position_goes_on_with_the_watermark_that_its_reader_had(
+    log: MemoryLog, header: bytes | None, watermark: int
+) -> None:
+    """Its last record may name a lower one, while the source reports activity."""
+    topic = log.describe(["source"])["source"].id
+    headers = [("place", f"{topic}/0/1/0".encode()), *([] if header is None else [("watermark", header)])]
+    log.producer().send("target", 0, WATERMARK, headers=headers)
+    found = start(log, Search(at_once))
+    assert (found.position, found.watermark, found.said) == (1, watermark, 5)

@@ -17,6 +17,8 @@ from saffron.runtime.log.traces import Headers
 from saffron.schema.schema import MAX_TS
 from saffron.windowing.routing.route_plan import Reader, RoutePlan
 
+WATERMARK = "watermark"
+"""The header with the watermark of a source that reports activity before it raises its watermark."""
 _AWAKE_MS = 200
 """The time for which a source that was silent reports activity before it raises its watermark.
 
@@ -125,10 +127,12 @@ class SourceWatermarks:
     def say_place(self, reached: Headers) -> None:
         """Ends the transaction with a record that names the place reached, if something new is in it.
 
-        A chain without a committed position goes on from there.
+        A chain without a committed position goes on from there, with the reader's watermark, which the record may not
+        name yet.
         """
         if not self._is_placed or self.reader.watermark > self._sent:
-            self.send(silent=self._silent, reached=reached)
+            ahead = () if self._awake_since is None else ((WATERMARK, b"%d" % self.reader.watermark),)
+            self.send(silent=self._silent, reached=(*reached, *ahead))
 
     def send(
         self, watermark: int | None = None, *, end: bool = False, silent: bool = False, reached: Headers = ()

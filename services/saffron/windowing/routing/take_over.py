@@ -7,6 +7,7 @@ transaction names the place reached (`runtime.results.progress`).
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,8 +24,10 @@ from saffron.runtime.log.starts import start_offset
 from saffron.runtime.process.search import Check, Search
 from saffron.runtime.results.progress import last_written, written_place
 from saffron.schema.schema import MAX_TS
+from saffron.windowing.routing.source_watermarks import WATERMARK
 
 _LOG = logging.getLogger(__name__)
+_NUMBER = re.compile(rb"-?\d{1,18}\Z")
 
 
 @dataclass(frozen=True)
@@ -103,13 +106,14 @@ def _recover(
     """The position that the chain's last record in the target names, or None."""
     if found is None:
         return None
-    written, watermark = written_place(found), int(_watermark_message(found).get("ts", -MAX_TS))
-    watermark = watermark if watermark > -MAX_TS else NO_WATERMARK  # the source had no event yet
+    written, said = written_place(found), int(_watermark_message(found).get("ts", -MAX_TS))
+    said = said if said > -MAX_TS else NO_WATERMARK  # the source had no event yet
+    watermark = next((int(value) for name, value in found.headers if name == WATERMARK and _NUMBER.match(value)), said)
     if written is None:  # version 0.1.0: all positions have metadata
         position = 0 if committed is None else committed.offset
-        reached = RoutePosition(position, watermark)
+        reached = RoutePosition(position, said)
     else:
-        reached = RoutePosition(written.offset, watermark, InputState(written.topic))
+        reached = RoutePosition(written.offset, watermark, InputState(written.topic), said=said)
     _LOG.warning(
         "%s/%d: group %s has no position of its own; it goes on at offset %d, by what stands in %s",
         where.topic, where.partition, group, reached.position, target,
