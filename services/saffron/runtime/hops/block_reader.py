@@ -9,8 +9,8 @@ that the topic has other records than were read, and raise TruncatedError:
 
 - a claim lower than the offset up to which the topic was read, but higher than those seen
 - a claim that was seen and is not there when the topic is read again
-- many blocks of a lower claim in a row, where the newest claim was lost as well. A writer that has lost the partition
-  does not write so many before it notices
+- a block of a lower claim whose writer has read beyond the newest one without finding it. A writer that has lost the
+  partition stops reading there
 
 A topic that is lost exactly from its newest claim on is not noticed.
 """
@@ -28,8 +28,6 @@ from saffron.runtime.hops.tags import FOREIGN, BlockTag, ClaimTag, read_tag
 from saffron.runtime.log import Record
 
 _LOG = logging.getLogger(__name__)
-_MOST_LOWER = 100
-"""Blocks of lower claims in a row that are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,6 @@ class BlockReader:
         self.ignored = 0
         self.repeated = 0
         self.foreign = 0
-        self._lower = 0
 
     def accept(self, record: Record) -> Block | None:
         """The block of `record` if it is to be applied now, else None.
@@ -74,9 +71,8 @@ class BlockReader:
         if not isinstance(tag, BlockTag):
             return None
         if tag.claim < self.state.claim:
-            self._ignore(record, tag)
+            self.ignored += 1
             return None
-        self._lower = 0
         block = self._decode(record.value or b"")
         expected = self.state.counter
         if expected is None:
@@ -97,7 +93,8 @@ class BlockReader:
         """Records the claim that a record is, or names, and that the record is read."""
         number = record.offset if isinstance(tag, ClaimTag) else tag.claim
         known, stop = self.read
-        if 0 <= known < number < stop:
+        missed = isinstance(tag, BlockTag) and number < self.state.claim <= tag.seen
+        if missed or 0 <= known < number < stop:
             raise TruncatedError(record.topic, record.partition, number)
         if number > self.state.claim:
             self.state = ReaderState(number, self.state.counter)
@@ -106,13 +103,6 @@ class BlockReader:
                 raise TruncatedError(record.topic, record.partition, max(self.state.claim, 0))
             sure = known >= 0 or isinstance(tag, ClaimTag)
             self.read = (self.state.claim if sure else -1, record.offset + 1)
-
-    def _ignore(self, record: Record, tag: BlockTag) -> None:
-        """Counts a block of a lower claim. TruncatedError: there are so many in a row that they are of the owner."""
-        self.ignored += 1
-        self._lower += 1
-        if self._lower == _MOST_LOWER:
-            raise TruncatedError(record.topic, record.partition, tag.claim)
 
     def _pass_over(self, record: Record) -> None:
         self.foreign += 1

@@ -29,8 +29,9 @@ from saffron.runtime.telemetry.metric_names import TRANSACTION_ABORTS
 class Holding:
     """The partition that a chain holds, and how.
 
-    `retry_ms`: wait after being fenced. `commit_executor`: runs commits, and starts producers. `report`: adds to
-    counters. `search_executor`: runs searches for last records, one at a time.
+    `retry_ms`: wait after being fenced. `commit_executor`: runs commits. `report`: adds to counters.
+    `search_executor`: runs searches for last records, one at a time. `start_executor`: starts producers, none of which
+    waits for another.
     """
 
     where: TopicPartition
@@ -39,6 +40,7 @@ class Holding:
     commit_executor: Background
     report: Report
     search_executor: Background = at_once
+    start_executor: Background = at_once
 
 
 class TransactionalChain(ABC):
@@ -63,6 +65,7 @@ class TransactionalChain(ABC):
             where,
             holding.transactional_id,
             holding.commit_executor,
+            holding.start_executor,
             clock,
             holding.report,
             self._written,

@@ -15,9 +15,10 @@ from saffron.runtime.process.search import Search
 class Transactions:
     """The producer of a chain's results, which go out in one transaction with the position in its input `where`.
 
-    `executor`: runs commits, and starts producers. `clock`: ms since 1970, for measuring. `committed`: called with the
-    start and end time (ms) of each commit. `when_written`: counts of what is in a transaction, which `report` gets once
-    it is committed. After a LogError the outcome is unknown: `close`, then `take_over` again, which finds it out.
+    `executor`: runs commits. `start_executor`: starts producers. `clock`: ms since 1970, for measuring. `committed`:
+    called with the start and end time (ms) of each commit. `when_written`: counts of what is in a transaction, which
+    `report` gets once it is committed. After a LogError the outcome is unknown: `close`, then `take_over` again, which
+    finds it out.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class Transactions:
         where: TopicPartition,
         transactional_id: str,
         executor: Background,
+        start_executor: Background,
         clock: Callable[[], float],
         report: Report,
         committed: Callable[[float, float], None] = lambda began, ended: None,
@@ -38,7 +40,7 @@ class Transactions:
         self._executor = executor
         self._clock = clock
         self._committed = committed
-        self._start: Search[Producer] = Search(executor)
+        self._start: Search[Producer] = Search(start_executor)
         self._producer: Producer | None = None
         self._future: Future[tuple[float, float]] | None = None
         self._waited_ms = 0.0

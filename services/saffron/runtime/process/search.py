@@ -52,9 +52,9 @@ class Search(Generic[T]):
         return future.result()
 
     def give_up(self, undo: Callable[[T], None] = lambda found: None) -> None:
-        """Ends a search whose chain is gone; `undo` takes what it still finds, on its thread.
+        """Ends a search whose chain is gone, at its next `check`; `undo` takes what it still finds, on its thread.
 
-        Searches of other chains, and the end of the service, wait for it.
+        Until then searches of other chains, and the end of the service, wait for it.
         """
 
         def end(done: Future[T]) -> None:

@@ -47,8 +47,8 @@ class BlockApplier:
 
     @property
     def claim(self) -> int:
-        """The highest claim on the input that was read, or -1."""
-        return self._reader.state.claim
+        """The highest claim on the input before the next block, or -1 where it is not known."""
+        return self._reader.read[0]
 
     def start(self, start: Start) -> int:
         """Makes an operator with the state from which the chain goes on; returns the offset of its next block."""

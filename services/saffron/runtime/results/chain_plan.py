@@ -75,12 +75,12 @@ class Observer(Protocol):
 class ChainPlan:
     """The configuration of one chain.
 
-    `published`: the topics of PUBLISH.
-    `source`: value of the header ce_source of all its results. `headers`: further headers. `encode`: from a result's
-    JSON to its output format; None for JSON. `letters`: partition for dead letters. `commit_executor`,
-    `snapshot_executor`: run commits and snapshot writes. `report_failure`: called with each failed query. `report`:
-    adds to counters; `labels`: stream and partition there. `results`: the counter of results. `has_queries`: whether
-    queries are registered that the operator runs, or will run when they come into force.
+    `published`: the topics of PUBLISH. `source`: value of the header ce_source of all its results. `headers`: further
+    headers. `encode`: from a result's JSON to its output format; None for JSON. `letters`: partition for dead letters.
+    `snapshot_executor`: runs snapshot writes. `commit_executor`, `search_executor`, `start_executor`: see `Holding`.
+    `report_failure`: called with each failed query. `report`: adds to counters; `labels`: stream and partition there.
+    `results`: the counter of results. `has_queries`: whether queries are registered that the operator runs, or will run
+    when they come into force.
     """
 
     where: TopicPartition
@@ -99,6 +99,7 @@ class ChainPlan:
     commit_executor: Background = at_once
     snapshot_executor: Background = at_once
     search_executor: Background = at_once
+    start_executor: Background = at_once
     report: Report = unreported
     labels: tuple[str, str] = ("", "")
     results: Counter = COMPLEX_EVENTS

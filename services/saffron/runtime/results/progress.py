@@ -59,15 +59,16 @@ def last_written(
     is_own: Callable[[Record], bool],
     topic: str,
     since: int,
-    check: Check = lambda: None,
+    check: Check,
 ) -> Record | None:
     """The newest record of the topics `outputs` that this chain has written, or None.
 
     `is_own`: whether a record is the chain's. `topic`: the id of its input. Records that name the place of an earlier
     topic count only where none names one of this topic. `since`: the time (ms) before which it has written none that
     matters; where only older records come, none is looked for. `check`: called for each record; what it raises ends the
-    search. All partitions are read: a chain writes to others after
-    partitions were added, and in topics of PUBLISH by key.
+    search.
+
+    All partitions are read: a chain writes to others after partitions were added, and in topics of PUBLISH by key.
     Records of version 0.1.0 name no place, and records of PUBLISH name none unless they are the last of their
     transaction.
     """

@@ -47,6 +47,7 @@ class ResultChain(TransactionalChain):
             plan.commit_executor,
             plan.report,
             plan.search_executor,
+            plan.start_executor,
         )
         super().__init__(log, consumer, holding, clock)
         self._plan = plan
@@ -137,6 +138,7 @@ class ResultChain(TransactionalChain):
         """
         plan = self._plan
         plan.published.forget()
+        self._snapshot.wait()  # it may be of records that are gone, and must not land behind the take-over
         start = find_start(self._log, self._consumer, plan, self._snapshots, self._search, self._other_from)
         self._other_from = None
         tracker = InputTracker(start.input)
@@ -174,7 +176,6 @@ class ResultChain(TransactionalChain):
 
     def _forget(self) -> None:
         self._blocks.forget()
-        self._snapshot.forget()
         self._observation_partitions.clear()
         self._pending = None
 
@@ -221,7 +222,6 @@ class ResultChain(TransactionalChain):
             raise
         except TruncatedError as error:  # the chain begins anew where the input is another one
             self._other_from = error.offset
-            self._snapshot.wait()  # it is of what is gone, and must not land behind the take-over
             raise AbortableError(
                 f"its input has other records than were read, from offset {error.offset} on"
             ) from error

@@ -17,7 +17,7 @@ from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.kernels.warm import Warmer, Warming
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.topics import Topics, topic_files
-from saffron.runtime.process.background import Background, one_at_a_time
+from saffron.runtime.process.background import Background, at_once, on_own_thread, one_at_a_time
 from saffron.runtime.process.config import PASS, Settings, user_cache_directory
 from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.result_formats.writing import ResultOutput
@@ -115,6 +115,7 @@ class ResultService:
         self._threads = ExitStack()
         self._background = background or self._threads.enter_context(ThreadPoolExecutor(_THREADS, "beside")).submit
         self._searches = one_at_a_time(self._threads, background)
+        self._starts = on_own_thread if background is None else at_once
         self._result_output = ResultOutput(settings, kind.output, self._output, health, self._background)
         limits = Limits(
             commit_ms=settings.commit_ms,
@@ -202,6 +203,7 @@ class ResultService:
             commit_executor=self._background,
             snapshot_executor=self._background,
             search_executor=self._searches,
+            start_executor=self._starts,
             directory=self._settings.snapshots / kind.service / where.topic / str(where.partition),
             operator=lambda note: kind.make(where.partition, record, note),
             report_failure=lambda failure: self._report_failure(stream, where.partition, failure),

@@ -71,7 +71,3 @@ class SnapshotWriting:
     def _take_outcome(self) -> None:
         if self._future is not None and self._future.done():
             self.wait()
-
-    def forget(self) -> None:
-        """Waits for nothing any more."""
-        self._future = None

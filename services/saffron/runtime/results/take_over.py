@@ -19,9 +19,11 @@ A place belongs to a topic id. A place of a deleted topic is not used for its su
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from saffron.engine.events.block import Block
 from saffron.errors import LogError, RemadeError, StreamError
 from saffron.runtime.hops.input_state import InputState
 from saffron.runtime.log import Committed, Consumer, Log, Record
@@ -114,8 +116,14 @@ def _last_result(log: Log, plan: ChainPlan, topic: str, high: int, check: Check)
     group = f"{plan.group}.ends"
     first = first_record(log, group, plan.where)
     since = 0 if first is None else first.timestamp - _CLOCKS_MS
-    outputs = (plan.output.topic, *sorted(topics_in(blocks_until(log, plan, high - 1))))
+    outputs = (plan.output.topic, *sorted(topics_in(_checked(blocks_until(log, plan, high - 1), check))))
     return last_written(log, group, outputs, partial(_is_own, plan, topic), topic, since, check)
+
+
+def _checked(blocks: Iterable[Block], check: Check) -> Iterator[Block]:
+    for block in blocks:
+        check()
+        yield block
 
 
 def _is_own(plan: ChainPlan, topic: str, record: Record) -> bool:

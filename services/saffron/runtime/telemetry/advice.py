@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 
-from saffron.errors import UnwritableError
+from saffron.errors import DeniedError, LogError
 from saffron.runtime.log import Log
 
 _LOG = logging.getLogger(__name__)
 
 
 class Advice:
-    """The writer of one process, with a producer of its own. What a topic refuses is left out, and logged once.
+    """The writer of one process, with a producer of its own. What cannot be written is left out, and logged once.
 
-    LogError: the log fails in another way.
+    DeniedError: the process lacks a right.
     """
 
     def __init__(self, log: Log, service: str) -> None:
@@ -21,11 +21,13 @@ class Advice:
         self._refusals: set[str] = set()
 
     def send(self, topic: str, value: bytes, key: str) -> None:
-        """Writes to partition 0 of a topic. A refusal is known only when a later message is sent."""
+        """Writes to partition 0 of a topic. A failure is known only when a later message is sent."""
         try:
             self._producer.check(f"sending to {topic}")
             self._producer.send(topic, 0, value, key=key.encode())
-        except UnwritableError as error:
+        except DeniedError:
+            raise
+        except LogError as error:
             if str(error) not in self._refusals:
                 _LOG.error("what tells others of this service is left out: %s", error)
             self._refusals.add(str(error))

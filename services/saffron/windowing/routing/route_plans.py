@@ -50,6 +50,7 @@ class RoutePlans:
         commit_executor: Background,
         report: Report,
         search_executor: Background,
+        start_executor: Background,
     ) -> None:
         self._settings = settings
         self._formats = formats
@@ -60,6 +61,7 @@ class RoutePlans:
         self._commit_executor = commit_executor
         self._report = report
         self._search_executor = search_executor
+        self._start_executor = start_executor
         self._letters = Topics(settings.prefix).dead_letters
         self._letter_partitions = log.partitions(self._letters) or 1
         self._target_partitions = log.partitions(current().topic) or 1
@@ -80,6 +82,7 @@ class RoutePlans:
                 self._commit_executor,
                 self._report,
                 self._search_executor,
+                self._start_executor,
             ),
             labels=route_labels(record.name, where, merged=merged),
             of=of,

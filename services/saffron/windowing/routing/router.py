@@ -14,7 +14,7 @@ from saffron.runtime.hops.input_report import InputRow
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.log.topic_watch import TopicWatch, missing_topic
-from saffron.runtime.process.background import Background, one_at_a_time
+from saffron.runtime.process.background import Background, at_once, on_own_thread, one_at_a_time
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.stream_formats import Formats, registry_trouble
 from saffron.runtime.telemetry.digest import Every
@@ -240,6 +240,7 @@ class Router:
         Starts the threads for commits, if the router was given none.
         """
         if self._searches is None:
+            self._starts = on_own_thread if self._background is None else at_once
             self._searches = one_at_a_time(self._threads, self._background)
         if self._background is None:
             self._background = self._threads.enter_context(ThreadPoolExecutor(_THREADS, "routes")).submit
@@ -259,6 +260,7 @@ class Router:
             self._background,
             self._report,
             self._searches,
+            self._starts,
         )
 
 

@@ -21,8 +21,8 @@ def block(counter: int, size: int = 1, controls: tuple[Control, ...] = ()) -> Bl
     return Block(columns(seqs, seqs, seqs), counter, counter + size, 0, counter=counter, controls=controls)
 
 
-def record(offset: int, content: Block, claim: int = 0) -> Record:
-    tag = BlockTag(claim, offset - 1, -1, False)
+def record(offset: int, content: Block, claim: int = 0, seen: int | None = None) -> Record:
+    tag = BlockTag(claim, offset - 1 if seen is None else seen, -1, False)
     return Record("windows", 0, offset, 0, None, encode_block(replace(content, claim=claim)), tag.headers())
 
 
@@ -61,9 +61,17 @@ def test_a_gap_is_loud_and_names_what_is_missing() -> None:
 def test_a_block_of_a_lower_claim_is_ignored() -> None:
     made = reader()
     made.accept(claim(1))
-    assert made.accept(record(2, block(0), claim=0)) is None
+    assert made.accept(record(2, block(0), claim=0, seen=0)) is None
     assert made.ignored == 1
     assert made.accept(record(3, block(0), claim=1)) is not None
+
+
+def test_a_block_of_a_lower_claim_whose_writer_did_not_find_the_higher_one_says_that_the_end_was_lost() -> None:
+    made = reader()
+    made.accept(claim(4))
+    with pytest.raises(TruncatedError) as told:
+        made.accept(record(6, block(0), claim=2, seen=4))
+    assert told.value.offset == 2
 
 
 def test_a_reader_may_start_in_the_middle_at_a_checkpoint_only() -> None:

@@ -86,7 +86,7 @@ def test_little_that_is_older_than_the_first_block_is_looked_at(
 
     with closing(newest_first(log, "g", PLACE)) as records:
         since = [record.timestamp for record in records][4]
-    assert last_written(log, "g", ["results"], is_own, "id", since) is None
+    assert last_written(log, "g", ["results"], is_own, "id", since, lambda: None) is None
     assert looked == [b"%d" % number for number in range(299, 292, -1)]
 
 

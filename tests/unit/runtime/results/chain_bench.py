@@ -63,7 +63,8 @@ class Bench:
         block = Block(times, seqs[0], seqs[-1] + 1, 0, counter=self.counter, controls=controls)
         self.seq += len(results)
         self.counter += len(results) + len(controls)
-        self._producer.send("admitted", 0, encode_block(block), headers=BlockTag(self.claim, 0, -1, False).headers())
+        tag = BlockTag(self.claim, self.broker.partition(WHERE).high - 1, -1, False)
+        self._producer.send("admitted", 0, encode_block(block), headers=tag.headers())
 
     def lose(self, offset: int) -> None:
         """The input loses its end, from `offset` on. Its writer claims it again, and goes on behind what is left."""
@@ -78,6 +79,7 @@ class Bench:
         limits: Limits = LIMITS,
         background: Background = at_once,
         commits: Background = at_once,
+        starts: Background = at_once,
         searches: Background = at_once,
         operator: Callable[[Note], ResultOperator] = lambda note: FakeOperator(),
         output: TopicPartition = OUTPUT,
@@ -99,6 +101,7 @@ class Bench:
             published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
         )
         plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
+        plan = replace(plan, start_executor=starts)
         plan = replace(plan, report=self.metrics.add, search_executor=searches)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer

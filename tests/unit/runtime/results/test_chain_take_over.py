@@ -237,7 +237,7 @@ def test_a_chain_at_work_notices_that_its_input_lost_its_end(bench: Bench) -> No
 
 @pytest.mark.parametrize("killed", [False, True])
 @pytest.mark.parametrize("snapshot_ms", [60, 10**9])
-def test_a_lost_end_with_the_newest_claim_in_it_is_noticed_by_blocks_of_lower_claims(
+def test_a_lost_end_with_the_newest_claim_in_it_is_noticed_once_its_writer_has_read_beyond(
     bench: Bench, snapshot_ms: int, killed: bool
 ) -> None:
     limits = replace(LIMITS, snapshot_ms=snapshot_ms)
@@ -252,7 +252,7 @@ def test_a_lost_end_with_the_newest_claim_in_it_is_noticed_by_blocks_of_lower_cl
     before = bench.results()
     bench.lose(4)
     kept = len(bench.expected())
-    for _ in range(150):
+    for _ in range(12):
         bench.block(1)
     if killed:
         chain, _ = bench.chain(limits)
@@ -288,7 +288,7 @@ def test_a_coordinator_that_does_not_answer_holds_up_its_chain_alone(
         return asked[-1]
 
     bench.block(2)
-    chain, _ = bench.chain(commits=later)
+    chain, _ = bench.chain(starts=later)
     bench.drive(chain, bench.now + 2_000)
     assert chain.trouble == "the coordinator of its transactions is looked for"
     assert len(asked) == 1, "it is asked once, however often the chain looks"
@@ -297,7 +297,7 @@ def test_a_coordinator_that_does_not_answer_holds_up_its_chain_alone(
     assert chain.trouble is None
     assert not closed
     assert chain.position == 2
-    other, _ = bench.chain(commits=later)
+    other, _ = bench.chain(starts=later)
     other.step(bench.now)
     asked[-1].set_running_or_notify_cancel()
     other.drop()

@@ -30,7 +30,7 @@ message that delay.
 """
 _SERVE_EVERY = 500
 _WAIT_FULL = 0.05
-_RETRIES = 3
+_TRIES = 3
 
 
 class KafkaProducer:
@@ -50,7 +50,7 @@ class KafkaProducer:
         if "transactional.id" in settings:
             doing = f"initialising transactions of {settings['transactional.id']}"
             try:
-                self._call(doing, lambda: self._producer.init_transactions(_INIT_TIMEOUT), _INIT_TIMEOUT)
+                self._call(doing, lambda: self._producer.init_transactions(_INIT_TIMEOUT), _INIT_TIMEOUT, tries=1)
             except LogError:
                 self.close()
                 raise
@@ -173,15 +173,15 @@ class KafkaProducer:
             failure, self._failure = self._failure, None
             raise failure
 
-    def _call(self, doing: str, act: Callable[[], object], timeout: float = _TIMEOUT) -> None:
+    def _call(self, doing: str, act: Callable[[], object], timeout: float = _TIMEOUT, *, tries: int = _TRIES) -> None:
         """Runs one transaction call, again while its error is retriable."""
-        for attempt in range(_RETRIES):
+        for attempt in range(tries):
             try:
                 self._calls.call(act, timeout + _GRACE, doing)
                 return
             except KafkaException as error:
                 cause = error.args[0]
-                if attempt + 1 == _RETRIES or not (isinstance(cause, KafkaError) and cause.retriable()):
+                if attempt + 1 == tries or not (isinstance(cause, KafkaError) and cause.retriable()):
                     with contextlib.suppress(KafkaException):
                         self._producer.poll(0)  # the delivery callback names the topic, and may not have run yet
                     if isinstance(self._failure, DeniedError | UnwritableError):  # the cause
