@@ -11,15 +11,13 @@ from saffron.errors import InputError, UnavailableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.letters import Letter, gather
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
-from saffron.runtime.log.ends import each_to_end
+from saffron.runtime.log.ends import each_that_is_there, each_to_end
 from saffron.runtime.log.topics import Topics
 
 LOOKED_AT = 10_000
 """Newest messages of each partition searched for a list."""
 _BATCH = 5_000
 _POLLS = 100
-_NO_LIMIT = 100_000
-"""Polls to read a whole partition: in practice no limit."""
 
 
 def require_letter(name: str) -> int:
@@ -94,27 +92,23 @@ class DeadLetters:
         return Found(chosen[:count], Counter(one.reason for one in matching), len(letters), whole)
 
     def all_of(self, wanted: LetterFilter) -> list[Letter]:
-        """All letters that pass the filter, oldest first. UnavailableError: they cannot be read to the end."""
+        """All letters there are now that pass the filter, oldest first. UnavailableError: they cannot be read."""
         with self._consumer() as consumer:
             places = [TopicPartition(self.topics.dead_letters, one) for one in range(self.partitions)]
-            starts = {place: low for place in places for low, high in [consumer.watermarks(place)] if high > low}
-            records = each_to_end(consumer, starts, batch=_BATCH, polls=_NO_LIMIT) if starts else iter(())
-            letters = gather(records, wanted.chooses)
-            if not all(map(consumer.at_end, starts)):
-                raise UnavailableError(f"{self.topics.dead_letters} cannot be read to its end: does the broker answer?")
+            marks = {place: consumer.watermarks(place) for place in places}
+            letters = gather(each_that_is_there(consumer, marks, batch=_BATCH), wanted.chooses)
         return sorted(letters, key=_in_order)
 
     def find(self, name: str) -> Letter:
         """The letter with this id, with or without the topics' prefix; of several streams' the newest.
 
-        InputError: there is none.
+        InputError: there is none. UnavailableError: they cannot be read.
         """
         id_, places = self._places(name)
         with self._consumer() as consumer:
             letters: list[Letter] = []
             for place in places:
-                low, high = consumer.watermarks(place)
-                records = each_to_end(consumer, {place: low}, batch=_BATCH, polls=_NO_LIMIT) if high > low else iter(())
+                records = each_that_is_there(consumer, {place: consumer.watermarks(place)}, batch=_BATCH)
                 letters += gather(record for record in records if record.key in id_)
                 if letters:
                     break

@@ -33,6 +33,36 @@ def each_to_end(
             break
 
 
+def each_that_is_there(
+    consumer: Consumer, marks: Mapping[TopicPartition, tuple[int, int]], *, batch: int
+) -> Iterator[Record]:
+    """The records between the watermarks `marks` of partitions, tombstones included.
+
+    Later ones are left out, so that it ends however many come meanwhile. UnavailableError: they cannot be read.
+    """
+    unread = {place: high for place, (low, high) in marks.items() if high > low}
+    consumer.assign({place: marks[place][0] for place in unread})
+    silent = 0
+    while unread:
+        records = consumer.poll(batch, _POLL_SECONDS)
+        yield from (record for record in records if record.offset < marks[_place(record)][1])
+        last = {_place(record): record.offset for record in records}
+        silent = 0 if last.keys() & unread.keys() else silent + 1
+        # Behind the last record there may be a marker of a transaction only: then the end is told otherwise.
+        read = [one for one, high in unread.items() if last.get(one, -1) >= high - 1 or consumer.at_end(one)]
+        consumer.pause(read)
+        unread = {place: high for place, high in unread.items() if place not in read}
+        if unread and silent >= _SILENT_POLLS:
+            place = min(unread)
+            raise UnavailableError(
+                f"{place.topic}/{place.partition} cannot be read to its end: does the broker answer?"
+            )
+
+
+def _place(record: Record) -> TopicPartition:
+    return TopicPartition(record.topic, record.partition)
+
+
 def first_record(log: Log, group: str, place: TopicPartition) -> Record | None:
     """The earliest record of a partition; None if it has none. UnavailableError: it cannot be read."""
     consumer = log.consumer(group, committed_only=False, client_id="ends")

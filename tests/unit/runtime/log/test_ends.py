@@ -13,7 +13,7 @@ import pytest
 
 from saffron.errors import SearchError, UnavailableError
 from saffron.runtime.log import Record, TopicPartition, TopicSpec, ends
-from saffron.runtime.log.ends import first_record, newest_first
+from saffron.runtime.log.ends import each_that_is_there, first_record, newest_first
 from saffron.runtime.results import progress
 from saffron.runtime.results.progress import last_written
 from tests.memory.memory_broker import MemoryBroker
@@ -138,3 +138,36 @@ def test_a_search_that_is_not_wanted_any_more_ends_at_the_next_record(log: Memor
     with pytest.raises(SearchError):
         last_written(log, "g", ["results"], is_own, "id", 0, check)
     assert len(looked) == 3
+
+
+def test_what_comes_while_it_reads_is_left_out(log: MemoryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One record comes with each poll, so that no poll finds nothing. Another partition is read to its end, too."""
+    log.create_topics([TopicSpec("others", 1, {})])
+    write(log, 20)
+    other, polled, polls = TopicPartition("others", 0), MemoryConsumer.poll, count()
+    log.producer().send("others", 0, b"first")
+
+    def poll(self: MemoryConsumer, most: int, timeout: float) -> list[Record]:
+        assert next(polls) < 50
+        write(log, 1)
+        return polled(self, 3, timeout)
+
+    monkeypatch.setattr(MemoryConsumer, "poll", poll)
+    consumer = log.consumer("g", committed_only=True)
+    marks = {place: consumer.watermarks(place) for place in (PLACE, other)}
+    found = list(each_that_is_there(consumer, marks, batch=100))
+    assert [one.value for one in found if one.topic == "results"] == [b"%d" % number for number in range(20)]
+    assert [one.value for one in found if one.topic == "others"] == [b"first"]
+
+
+def test_one_whose_end_is_not_reached_is_told(log: MemoryLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(log, 3)
+    consumer = log.consumer("g", committed_only=True)
+    monkeypatch.setattr(MemoryConsumer, "poll", lambda self, most, timeout: [])
+    with pytest.raises(UnavailableError, match="results/0 cannot be read to its end"):
+        list(each_that_is_there(consumer, {PLACE: consumer.watermarks(PLACE)}, batch=100))
+
+
+def test_nothing_is_read_of_what_is_empty(log: MemoryLog) -> None:
+    consumer = log.consumer("g", committed_only=True)
+    assert list(each_that_is_there(consumer, {PLACE: consumer.watermarks(PLACE)}, batch=100)) == []
