@@ -107,7 +107,7 @@ class Live:
         """`feed`, while the event loop goes on: `for match in await live.afeed(event)`.
 
         Whoever gives up waiting (`asyncio.wait_for`) loses no result: the events count, and what they complete comes
-        with the results of the next coroutine.
+        with the results of the next coroutine. An error that it had is a warning there.
         """
         return await self._given(partial(self.feed, events, topic))
 
@@ -116,8 +116,8 @@ class Live:
         return await self._given(partial(self.advance, ts))
 
     async def aflush(self) -> list[Result]:
-        """`flush`, while the event loop goes on."""
-        return await self._given(self.flush)
+        """`flush`, while the event loop goes on. After one that was given up it gives the results of that."""
+        return await self._given(lambda: [] if self._live is None and self._given_up else self.flush())
 
     # ------------------------------------------------------------ state
 
@@ -178,8 +178,7 @@ class Live:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live is not None:
-            await asyncio.wrap_future(self._aside(self.close))
+        await asyncio.wrap_future(self._aside(self.close))
 
     def __repr__(self) -> str:
         state = "closed" if self._live is None else counted(sum(self._found.values()), "result")
@@ -254,43 +253,55 @@ class Live:
 
     async def _given(self, work: Callable[[], list[Result]]) -> list[Result]:
         """Results of work in the thread of this object, behind those that nobody has waited for."""
-        self._open()
         job = self._aside(work)
-        waiting = asyncio.wrap_future(job)
-        waiting.add_done_callback(
-            lambda done: done.cancelled() or done.exception()
-        )  # asyncio warns of one not looked at
+        waiting = map(asyncio.wrap_future, [*self._given_up, job])
         try:
-            with suppress(Exception):  # raised below, with all results
-                await asyncio.shield(waiting)
+            await asyncio.shield(asyncio.gather(*waiting, return_exceptions=True))  # raised below, with all results
         except asyncio.CancelledError:
             self._given_up.append(job)
             raise
         ready = [one for one in self._given_up if one.done()]
         self._given_up = [one for one in self._given_up if one not in ready]
-        return _together([*ready, job])
+        return self._together(ready, job)
+
+    def _together(self, given_up: Sequence[Future[list[Result]]], own: Future[list[Result]]) -> list[Result]:
+        """The results of work that is done: of a caller's own, and before them those of work that was given up.
+
+        The caller's own error is raised, and there are warnings of the others: whoever mends and repeats a call would
+        feed its events twice where another's error was raised. An exception has all results as its `results`.
+        """
+        errors = [error for one in given_up if (error := one.exception()) is not None]
+        found = list(chain.from_iterable(map(_results_of, (*given_up, own))))
+        try:
+            for error in errors:
+                self._warn(f"a call that was given up failed: {type(error).__name__}: {error}", 5)
+            own.result()
+        except Exception as error:
+            error.results = found  # type: ignore[attr-defined]
+            raise
+        return found
 
     def _aside(self, work: Callable[[], T]) -> Future[T]:
-        """Work in the thread of this object, behind all earlier work."""
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "saffron-live")
-            self._own = OwnProcess("the thread of these coroutines")
-        self._own.require()
-        return self._thread.submit(work)
+        """Work in the thread of this object, behind all earlier work. Once this is closed it is done here, at once."""
+        if self._live is not None:
+            if self._thread is None:
+                self._thread = ThreadPoolExecutor(1, "saffron-live")
+                self._own = OwnProcess("the thread of these coroutines")
+            self._own.require()
+            with suppress(RuntimeError):  # closed just now, by earlier work
+                return self._thread.submit(work)
+        done: Future[T] = Future()
+        try:
+            done.set_result(work())
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
 
-def _together(jobs: Sequence[Future[list[Result]]]) -> list[Result]:
-    """The results of work that is done. The last error is raised, with the results of all as its `results`."""
-    failure = None
-    found: list[Result] = []
-    for job in jobs:
-        error = job.exception()
-        found += job.result() if error is None else getattr(error, "results", [])
-        failure = error or failure
-    if failure is not None:
-        failure.results = found  # type: ignore[attr-defined]
-        raise failure
-    return found
+def _results_of(job: Future[list[Result]]) -> list[Result]:
+    """The results of work that is done: where it failed, those before its error."""
+    error = job.exception()
+    return job.result() if error is None else getattr(error, "results", [])
 
 
 def _read(lines: list[bytes]) -> list[Result]:

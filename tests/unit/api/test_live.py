@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import orjson
 import pytest
 
 import saffron
+from saffron.api.result import Result
 from saffron.engine.operators import aggregates
 from saffron.engine.windows.dead_letters import DeadLetter
 from saffron.errors import InputError, QueryError, SaffronError, SchemaError
@@ -356,13 +357,80 @@ def test_whoever_gives_up_waiting_gets_the_results_with_the_next() -> None:
                 for one in await asyncio.gather(*given_up, return_exceptions=True)
             )
             over.set()
-            with pytest.raises(OSError, match="the connection is lost") as raised:
-                await live.aadvance(21_000)
+            with pytest.warns(UserWarning, match="that was given up failed: OSError: the connection is lost") as told:
+                results = await live.aadvance(21_000)
+            assert told[0].filename == __file__
             assert await live.aflush() == []
-            return live.counts["peaks"], [one.id for one in raised.value.results]  # type: ignore[attr-defined]
+            return live.counts["peaks"], [one.id for one in results]
 
     wanted = [one.id for one in saffron.replay(MATCHES, EVENTS)]
     assert asyncio.run(fed()) == (len(wanted), wanted)
+
+
+async def given_up(live: saffron.Live, call: Callable[[], Coroutine[Any, Any, list[Result]]], *, soon: bool) -> None:
+    """Make a call that is given up while the thread of `live` is at other work, and wait for its end unless `soon`."""
+    over = threading.Event()
+    live._aside(over.wait)
+    task = asyncio.create_task(call())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    over.set()
+    if not soon:
+        await asyncio.wrap_future(live._given_up[-1])
+
+
+@pytest.mark.parametrize("soon", [True, False])
+def test_the_results_of_a_flush_that_was_given_up_come_with_the_next(soon: bool) -> None:
+    orders = [order(1_000), order(2_000, 2)]
+    wanted = [one.id for one in saffron.replay(UNPAID, orders, schema=ORDERS)]
+
+    async def flushed() -> list[str]:
+        live = saffron.open(UNPAID, ORDERS)
+        assert await live.afeed(orders) == []
+        await given_up(live, live.aflush, soon=soon)
+        second = await live.aflush()
+        with pytest.raises(InputError, match="closed"):
+            await live.aflush()
+        return [one.id for one in second]
+
+    async def fed() -> list[str]:
+        live = saffron.open(UNPAID, ORDERS)
+        assert await live.afeed(orders) == []
+        await given_up(live, live.aflush, soon=soon)
+        with pytest.raises(InputError, match="closed") as raised:
+            await live.afeed(orders)
+        return [one.id for one in raised.value.results]  # type: ignore[attr-defined]
+
+    assert asyncio.run(flushed()) == asyncio.run(fed()) == wanted
+    assert len(wanted) == 2
+
+
+def test_a_good_call_does_not_raise_the_error_of_one_that_was_given_up() -> None:
+    wanted = [one.id for one in saffron.replay(MATCHES, EVENTS)]
+
+    async def fed() -> list[str]:
+        async with saffron.open(MATCHES) as live:
+            await given_up(live, lambda: live.afeed(3), soon=True)
+            with pytest.warns(UserWarning, match="that was given up failed: InputError: events are a int"):
+                found = await live.afeed(EVENTS)
+            return [one.id for one in (*found, *await live.aflush())]
+
+    assert asyncio.run(fed()) == wanted
+
+
+def test_where_warnings_are_errors_the_results_are_with_them() -> None:
+    async def fed() -> list[str]:
+        async with saffron.open(MATCHES) as live:
+            await given_up(live, lambda: live.afeed(3), soon=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with pytest.raises(UserWarning, match="given up") as raised:
+                    await live.afeed(EVENTS)
+            return [one.id for one in (*raised.value.results, *await live.aflush())]  # type: ignore[attr-defined]
+
+    assert asyncio.run(fed()) == [one.id for one in saffron.replay(MATCHES, EVENTS)]
 
 
 def test_a_second_thread_is_refused_while_one_feeds() -> None:
