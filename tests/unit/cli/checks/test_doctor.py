@@ -245,12 +245,18 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     ),
     "some dead letters": (
         lambda look: told("windowing", events=5000)(replace(look, letters=(letter("late"),) * 12)),
-        WARNING, "saffron.dead-letters", "12 in ten minutes, of 300,000 events: 12 late", "docs/runbook.md",
+        WARNING, "saffron.dead-letters", "12 in ten minutes, of 304,985 events: 12 late", "docs/runbook.md",
     ),
     "a flood of dead letters, of which only the newest were read": (
         lambda look: told("windowing", events=1000)(
             replace(look, letters=tuple(letter("not-json", n) for n in range(500)), letters_since=NOW - 4000)),
-        ERROR, "saffron.dead-letters", "they pile up: 500 in 4 s, of 5,000 events: 500 not-json", "saffron dlq list",
+        ERROR, "saffron.dead-letters", "they pile up: 500 in 4 s, of 4,000 events: 500 not-json", "saffron dlq list",
+    ),
+    "a flood of dead letters, of which those of less than an interval were read": (
+        lambda look: told("windowing", events=50_000)(
+            replace(look, letters=tuple(letter("not-json", n, NOW - n) for n in range(500)), letters_since=NOW - 499)),
+        ERROR, "saffron.dead-letters", "they pile up: 500 in 499 ms, of 24,950 events: 500 not-json",
+        "saffron dlq list",
     ),
     "dead letters of more time than is known of events": (
         lambda look: told("windowing", events=1000)(

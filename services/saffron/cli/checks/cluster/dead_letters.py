@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from saffron.cli.checks.cluster.look import Look
+from saffron.cli.checks.cluster.look import Digest, Look
 from saffron.cli.finding import Finding, error, ok, warning
 from saffron.counted import counted
 from saffron.runtime.dead_letters.letters import Letter
 
 _RECENT_MS = 600_000
+_SECOND_MS = 1_000
 _MANY, _SHARE = 10, 0.01
 
 
@@ -31,8 +32,7 @@ def check_dead_letters(look: Look) -> Iterator[Finding]:
     if not counting:  # no events are known beside them
         yield warning("dead letters", f"{len(recent)} in ten minutes: {_reasons(recent)}", where, fix)
         return
-    span = "ten minutes" if look.now - since >= _RECENT_MS else f"{(look.now - since) / 1000:.0f} s"
-    what = f"{len(counting)} in {span}, of {counted(events, 'event')}: {_reasons(counting)}"
+    what = f"{len(counting)} in {_span(look.now - since)}, of {counted(events, 'event')}: {_reasons(counting)}"
     if len(counting) >= _MANY and len(counting) > _SHARE * events:
         yield error("dead letters", f"they pile up: {what}", where, fix)
     else:
@@ -40,9 +40,28 @@ def check_dead_letters(look: Look) -> Iterator[Finding]:
 
 
 def _events(look: Look, since: int) -> int:
-    """The events that windowing has had since then, in all intervals that are not over before it."""
-    digests = (one for one in look.digests if one.service == "windowing")
-    return sum(one.events for one in digests if one.stamped + one.interval_ms > since)
+    """The events that windowing has had since then, by the rates of its intervals.
+
+    The dead letters may be of less time than an interval. What came after the newest one is not known yet: for up to
+    as long again its rate is taken to hold.
+    """
+    digests = [one for one in look.digests if one.service == "windowing"]
+    newest = {(one.stream, one.partition): one for one in sorted(digests, key=lambda one: one.stamped)}
+    known = sum(_within(one, one.stamped - one.interval_ms, one.stamped, since) for one in digests)
+    coming = (_within(one, one.stamped, min(look.now, one.stamped + one.interval_ms), since) for one in newest.values())
+    return round(known + sum(coming))
+
+
+def _within(digest: Digest, begin: int, end: int, since: int) -> float:
+    """The events from `begin` to `end` that are not before `since`, by the rate of a digest."""
+    return digest.events * max(0, end - max(begin, since)) / max(1, digest.interval_ms)
+
+
+def _span(ms: int) -> str:
+    """A time up to now, as a finding says it."""
+    if ms >= _RECENT_MS:
+        return "ten minutes"
+    return f"{ms / 1000:.0f} s" if ms >= _SECOND_MS else f"{max(1, ms)} ms"
 
 
 def _reasons(letters: Iterable[Letter]) -> str:
