@@ -79,9 +79,16 @@ def test_iso_times_serve_too(clock: Clock) -> None:
 
 def test_speedup_of_events_without_a_time_is_an_error(clock: Clock) -> None:
     with pytest.raises(
-        InputError, match=r"--speedup needs events with a `ts`; the first 1 have none, such as \{\"x\":1"
+        InputError, match=r"--speedup needs events with a `ts`, .*; the first 1 have none, such as \{\"x\":1"
     ):
         list(pace.slices(iter([[b'{"x":1}']]), None, 1.0))
+
+
+def test_times_that_are_too_far_ahead_are_said_to_be_by_the_setting(clock: Clock) -> None:
+    with pytest.raises(InputError, match=r"no further ahead than SAFFRON_MAX_FUTURE_MS \(86400000\) of this command"):
+        list(pace.slices(iter([[event(NOW + 2 * DAY)]]), None, 1.0))
+    slices = pace.slices(iter([[event(NOW + 2 * DAY)]]), None, 1.0, 3 * DAY)
+    assert list(slices) == [[event(NOW + 2 * DAY)]]
 
 
 def test_a_line_without_a_time_goes_with_the_one_before_it(clock: Clock) -> None:

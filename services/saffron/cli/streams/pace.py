@@ -71,7 +71,10 @@ def _by_time(batches: Iterator[list[bytes]], speedup: float, max_future: int) ->
             waiting.append(line)
         if first is None and batch:
             text = batch[0][:80].decode("utf-8", "replace")
-            raise InputError(f"--speedup needs events with a `ts`; the first {len(batch)} have none, such as {text}")
+            raise InputError(
+                f"--speedup needs events with a `ts`, no further ahead than SAFFRON_MAX_FUTURE_MS ({max_future}) of "
+                f"this command; the first {len(batch)} have none, such as {text}"
+            )
         yield waiting
 
 
@@ -115,13 +118,15 @@ def _now() -> int:
 class Latest:
     """The largest ts (ms) of the lines that have passed. A line without ts counts as now.
 
-    `ts`: None where no line has counted. `left_out`: lines that windowing refuses, which do not count.
+    `ts`: None where no line has counted. `left_out`: lines whose ts windowing refuses, or that are no objects: these do
+    not count. A broken line counts where its ts can be seen without reading the rest, as is done for speed.
+    `max_future`: see `_given_time`; services may have another setting.
     """
 
     def __init__(self, max_future: int) -> None:
         self.ts: int | None = None
         self.left_out = 0
-        self._max_future = max_future
+        self.max_future = max_future
 
     def watch(self, batches: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
         """The lines unchanged, with `ts` noted as they pass."""
@@ -137,10 +142,10 @@ class Latest:
         flat = line[:1] == b"{" and line.count(b"{") == 1
         if flat and line.count(b'"ts"') == 1 and (plain := _PLAIN_TS.search(line)):
             ts = int(plain[1])
-            refused = ts > now + self._max_future
+            refused = ts > now + self.max_future
         else:
             try:
-                ts, refused = _given_time(line, now, self._max_future), False
+                ts, refused = _given_time(line, now, self.max_future), False
             except Refused:
                 ts, refused = None, True
         if refused:

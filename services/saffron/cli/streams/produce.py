@@ -153,7 +153,7 @@ def require_own_key(stream: StreamRecord, key: str | None, partitions: int) -> N
 
     `key`: as it is given; None: the stream's own.
     """
-    if partitions > 1 and None not in (key, stream.key) and key != stream.key:
+    if partitions > 1 and key and stream.key and key != stream.key:
         raise InputError(
             f"stream {stream.name!r} is keyed by {stream.key}, by which its events lie in {partitions} partitions: by "
             f"{key} they would lie elsewhere, and matches would be missing. Leave --key out"
@@ -187,7 +187,8 @@ def _close(producer: EventProducer, topic: str, partitions: int, latest: pace.La
     """End the stream at the latest time of its events in every partition, by a `$watermark`."""
     if latest.left_out:
         console.say(
-            f"{counted(latest.left_out, 'line')} did not count for the end: windowing refuses the ts, or the line"
+            f"{counted(latest.left_out, 'line')} did not count for the end: the line is no event, or its ts is wrong "
+            f"or further ahead than SAFFRON_MAX_FUTURE_MS ({latest.max_future}) of this command"
         )
     if latest.ts is None:
         console.say(f"{topic} was not closed: no event says when it ends")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from saffron.cli.client import Client
+from saffron.cli.streams import produce
 from saffron.cli.streams.lines import LeftOut
 from saffron.cli.streams.messages import produce_messages
+from saffron.cli.streams.pace import Latest
 from saffron.cli.streams.produce import require_own_key, require_users_topic
 from saffron.errors import InputError
 from saffron.records.stream import AppliedDefinition, StreamRecord
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.process.config import Settings
+from saffron.runtime.streams.event_producer import EventProducer
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
 
@@ -75,7 +79,15 @@ def test_lines_are_values_or_whole_records(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("own", "given", "partitions"),
-    [("symbol", None, 4), ("symbol", "symbol", 4), ("symbol", "sector", 1), (None, "sector", 4), (None, None, 4)],
+    [
+        ("symbol", None, 4),
+        ("symbol", "symbol", 4),
+        ("symbol", "sector", 1),
+        (None, "sector", 4),
+        (None, None, 4),
+        ("", "sector", 4),
+        ("symbol", "", 4),
+    ],
 )
 def test_a_key_that_spreads_events_as_the_streams_own_is_taken(
     own: str | None, given: str | None, partitions: int
@@ -86,3 +98,15 @@ def test_a_key_that_spreads_events_as_the_streams_own_is_taken(
 def test_another_key_than_the_streams_own_is_refused() -> None:
     with pytest.raises(InputError, match=r"'trades' is keyed by symbol, .* lie in 4 partitions: by sector they would"):
         require_own_key(StreamRecord("trades", "t.trades", "symbol"), "sector", 4)
+
+
+def test_lines_that_did_not_count_for_the_end_are_told_by_the_commands_own_setting(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    latest = Latest(86_400_000)
+    list(latest.watch(iter([[b'{"type":"A","ts":9e15}']])))
+    produce._close(cast("EventProducer", None), "t.events", 4, latest)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "1 line did not count for the end:" in told
+    assert "SAFFRON_MAX_FUTURE_MS (86400000) of this command" in told
+    assert "t.events was not closed" in told
