@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from saffron.cli.queries import addable, query, query_changes, query_views
 from saffron.cli.queries.standing import next_version, read_standing, read_versions, removed, wait_for
 from saffron.cli.queries.texts import QueryText
 from saffron.engine.events.schema_record import schema_to_record
-from saffron.errors import QueryError, UnavailableError
+from saffron.errors import LogError, QueryError, UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
@@ -77,6 +77,22 @@ def test_a_change_is_waited_for_on_every_partition(client: Client) -> None:
         (one,) = wait_for(client, [second], lambda one: one.state == "active", 0.0)
         assert one.state == ("active" if partition == 3 else "starting")
     assert one.view()["state"] == read_standing(client)["q"].state == read_versions(client).view("q")["state"]
+
+
+@pytest.mark.parametrize("client", [4], indirect=True)
+def test_topics_that_the_broker_does_not_describe_keep_no_command_from_its_end(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic of another stream may be such a one. What services say is known all the same."""
+    record = add(client, "q")
+    say(client, "q", "windowing", "active")
+
+    def describe(topics: Sequence[str]) -> None:
+        raise LogError(f"describing topic {topics[0]}: not permitted")
+
+    monkeypatch.setattr(client.log, "describe", describe)
+    (one,) = wait_for(client, [record], lambda one: one.state == "active", 0.0)
+    assert one.state == read_standing(client)["q"].state == read_versions(client).view("q")["state"] == "active"
 
 
 def test_state_is_what_the_services_say_of_this_version(client: Client) -> None:
