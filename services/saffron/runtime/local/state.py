@@ -111,26 +111,33 @@ def running(settings: Settings) -> SystemState | None:
 
 def _system(raw: Mapping[str, Any]) -> SystemState:
     services = tuple(
-        ServiceState(**{**_known(ServiceState, one), "process": _process(one.get("process"))})
+        ServiceState(**{**_known(ServiceState, one), "process": _process_if_any(one.get("process"))})
         for one in raw["services"]
     )
-    processes = {"supervisor": ProcessId(**raw["supervisor"]), "broker": _process(raw.get("broker"))}
+    processes = {"supervisor": _process(raw["supervisor"]), "broker": _process_if_any(raw.get("broker"))}
     return SystemState(**{**_known(SystemState, raw), **processes, "services": services})
 
 
-def _known(record: type[ServiceState | SystemState], raw: Mapping[str, Any]) -> dict[str, Any]:
+def _known(record: type[ServiceState | SystemState | ProcessId], raw: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `raw` that this version has too."""
     return {one.name: raw[one.name] for one in fields(record) if one.name in raw}
 
 
-def _process(raw: Mapping[str, Any] | None) -> ProcessId | None:
-    return None if raw is None else ProcessId(**raw)
+def _process(raw: Mapping[str, Any]) -> ProcessId:
+    found = ProcessId(**_known(ProcessId, raw))
+    if type(found.pid) is not int:
+        raise TypeError(f"{found.pid!r} is no pid")
+    return found
+
+
+def _process_if_any(raw: Mapping[str, Any] | None) -> ProcessId | None:
+    return None if raw is None else _process(raw)
 
 
 def _supervisor(raw: Any) -> ProcessId | None:
     """The supervisor of a state that cannot be read as a whole."""
     try:
-        return ProcessId(raw["supervisor"]["pid"], raw["supervisor"]["began"])
+        return _process(raw["supervisor"])
     except (KeyError, TypeError):
         return None
 

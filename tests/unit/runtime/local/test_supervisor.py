@@ -47,13 +47,26 @@ def test_the_state_file_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_the_state_of_another_version_is_read_as_far_as_it_is_known(tmp_path: Path) -> None:
-    written = state(me(), ServiceState("matcher", "ready", 1234, "x.log"))
+    services = ServiceState("matcher", "ready", 1234, "x.log"), ServiceState("greta", "ready", 1235, "y.log", me())
+    written = replace(state(me(), *services), broker=me())
     write_state(tmp_path, written)
     raw = json.loads((tmp_path / "state.json").read_text())
-    raw["of_a_later_one"] = raw["services"][0]["of_a_later_one"] = 1
-    del raw["control"], raw["services"][0]["host"], raw["services"][0]["process"]
+    one, other = raw["services"]
+    for part in (raw, raw["supervisor"], raw["broker"], one, other["process"]):
+        part["of_a_later_one"] = 1
+    del raw["control"], one["host"], one["process"]
     (tmp_path / "state.json").write_text(json.dumps(raw))
     assert read_state(tmp_path) == written
+
+
+@pytest.mark.parametrize(
+    "supervisor", [{"pid": "x", "began": "y"}, {"pid": "x", "began": "y", "z": 1}, {"pid": 1}, None, "x"]
+)
+def test_the_state_of_a_supervisor_that_cannot_be_named_is_none(tmp_path: Path, supervisor: object) -> None:
+    write_state(tmp_path, state(me()))
+    raw = json.loads((tmp_path / "state.json").read_text())
+    (tmp_path / "state.json").write_text(json.dumps({**raw, "supervisor": supervisor}))
+    assert read_state(tmp_path) is None
 
 
 def test_the_state_of_a_running_system_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
