@@ -15,7 +15,6 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.parsed import number_option
-from saffron.cli.queries.standing import read_standing
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Record, TopicPartition
 from saffron.runtime.log.topics import topic_files
@@ -181,7 +180,7 @@ def _result_topics(client: Client) -> list[str]:
     """The topics in which the results of the standing queries stand."""
     from saffron.language.syntax.delivery import topics_of  # here, for only this needs the language
 
-    published = topics_of(one.record.text for one in read_standing(client).values())
+    published = topics_of(one.text for one in client.queries().values())
     return ["complex-events", "trends", *sorted(published)]
 
 

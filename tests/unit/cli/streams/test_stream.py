@@ -17,8 +17,9 @@ from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange
 from saffron.control.streams.stream_changes import check_removal, plan_change, plan_update
 from saffron.errors import LogError
+from saffron.records.query import QueryRecord
 from saffron.records.stream import StreamRecord
-from saffron.runtime.log import TopicSpec
+from saffron.runtime.log import Record, TopicSpec
 from saffron.runtime.log.topics import topic_specs
 from saffron.runtime.process.config import Settings
 from tests.contracts.test_schemas import validator
@@ -233,6 +234,23 @@ def test_tail_says_which_topic_may_be_meant(client: Client) -> None:
             tail.full_name(client, name)
     assert tail.full_name(client, "trends") == "t.trends"
     assert tail.full_name(client, "trades") == "trades"
+
+
+def test_tail_of_all_results_reads_the_queries_alone(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks for their topics again and again."""
+    text = "PATTERN SEQ(A a, B b) WITHIN 1 s PUBLISH 'alerts'"
+    client.put(client.topics.queries, "q", QueryRecord("q", 1, "add", text).encode())
+    client.log.create_topics([TopicSpec("alerts", 1, {})])
+    read: list[str] = []
+    records = Client.records
+
+    def noted(self: Client, topic: str) -> Iterator[Record]:
+        read.append(topic)
+        return records(self, topic)
+
+    monkeypatch.setattr(Client, "records", noted)
+    assert tail._named(client, [])() == ["t.complex-events", "t.trends", "alerts"]
+    assert read == ["t.queries"]
 
 
 def test_tail_shows_partitions_and_topics_that_come_while_it_runs(
