@@ -19,6 +19,7 @@ class ResultTopics:
     """The topics of all results, and those of PUBLISH. `queries`: names of the queries that count; None: all.
 
     `names`: by full name the name that a user knows. A topic stays among them when its query is removed.
+    `own`: full names of those that Saffron alone writes.
 
     LogError: the topics of all results are not there.
     """
@@ -28,6 +29,7 @@ class ResultTopics:
         self.names = {topics.named(short): short for short in _COMMON}
         if missing := [topic for topic in self.names if log.partitions(topic) is None]:
             raise LogError(f"there is no topic {missing[0]!r}: `saffron up` creates the topics; is the prefix right?")
+        self.own = frozenset(self.names)
         self._queries = queries
         self._table = query_table(topics.queries)
         self._follower = Follower(log, topics.queries)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import threading
 import time
@@ -11,12 +10,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from saffron.api.partition_results import PartitionResults
 from saffron.api.result import Result, result_of
 from saffron.api.result_topics import ResultTopics
-from saffron.engine.operators.result_values import read_result
 from saffron.errors import InputError, SaffronError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.kafka import kafka_log
@@ -52,6 +50,7 @@ class Subscription:
         )
         self._read: dict[TopicPartition, int] = {}
         self._partition_results: dict[TopicPartition, PartitionResults] = {}
+        self._with_others: set[str] = set()
         self._looked = time.monotonic()
         self._reading = threading.Lock()
         self._closed = False
@@ -141,20 +140,31 @@ class Subscription:
         return next(self._results, None)
 
     def _all(self) -> Iterator[Result]:
-        """The results, without those of other queries. SaffronError: a record is no result."""
-        from saffron.runtime.result_formats.reading import result_json
+        """The results, without those of other queries. SaffronError: a record of a topic of Saffron's is no result."""
+        from saffron.runtime.result_formats.reading import result_values
 
         for record in self._records():
             where = TopicPartition(record.topic, record.partition)
-            body = _object(result_json(record))
-            if "query" not in body:
-                place = f"{record.topic}/{record.partition}/{record.offset}"
-                raise SaffronError(f"{place} is no result: is it written by another program, or a later version?")
-            wanted = self._queries is None or body["query"] in self._queries
+            body = result_values(record)
+            if body is None:
+                self._pass_over(record)
+            wanted = body is not None and (self._queries is None or body["query"] in self._queries)
             yield from map(result_of, self._partition_results[where].take(record.offset, body if wanted else None))
         if not self._closed:
             for results in self._partition_results.values():
                 yield from map(result_of, results.rest())
+
+    def _pass_over(self, record: Record) -> None:
+        """Leave out a record that is no result, with a warning at the topic's first one.
+
+        A topic of PUBLISH may have other writers. SaffronError: Saffron alone writes the topic.
+        """
+        what = f"{record.topic}/{record.partition}/{record.offset} is no result"
+        if record.topic in self._topics.own:
+            raise SaffronError(f"{what}: is it written by another program, or a later version?")
+        if record.topic not in self._with_others:
+            self._with_others.add(record.topic)
+            warnings.warn(f"{what}, and left out, as all such messages of the topic will be", stacklevel=3)
 
     def _records(self) -> Iterator[Record]:
         """The committed records, until it is closed, at the end, or after a silence."""
@@ -200,15 +210,6 @@ class Subscription:
 
     def _shown(self, where: TopicPartition) -> str:
         return f"{self._topics.names[where.topic]}/{where.partition}"
-
-
-def _object(value: bytes | None) -> Mapping[str, Any]:
-    """The object that a JSON text is; an empty one where it is none."""
-    try:
-        found = read_result(value or b"")
-    except json.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def subscribe(

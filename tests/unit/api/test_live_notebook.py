@@ -64,5 +64,7 @@ def write(log: MemoryLog, results: list[saffron.Result]) -> None:
     producer = log.producer("matcher")
     producer.begin()
     for one in results:
-        producer.send("saffron.complex-events", 0, orjson.dumps(one.to_dict()), key=one.query.encode())
+        producer.send(
+            "saffron.complex-events", 0, orjson.dumps({**one.to_dict(), "detected_at": 5}), key=one.query.encode()
+        )
     producer.commit()

@@ -45,11 +45,16 @@ def subscribe(queries: str | Sequence[str] | None = None, **asked: Any) -> saffr
     return saffron.subscribe(queries, brokers="memory", prefix="t.", **asked)
 
 
+def written(result: Result) -> bytes:
+    """A result as services write it."""
+    return orjson.dumps({**result.to_dict(), "detected_at": 5})
+
+
 def write(producer: Producer, results: Sequence[Result], partition: int = 0, *, commit: bool = True) -> None:
     producer.begin()
     for one in results:
         topic = "t.trends" if isinstance(one, saffron.Trend) else "t.complex-events"
-        producer.send(topic, partition, orjson.dumps(one.to_dict()), key=one.query.encode())
+        producer.send(topic, partition, written(one), key=one.query.encode())
     if commit:
         producer.commit()
     else:
@@ -60,7 +65,9 @@ def test_results_are_those_of_a_replay(producer: Producer, found: list[Result]) 
     write(producer, found)
     with subscribe(start="earliest", end=True) as results:
         got = {one.id: one for one in results}
-    assert {name: one.to_dict() for name, one in got.items()} == {one.id: one.to_dict() for one in found}
+    assert {name: one.to_dict() for name, one in got.items()} == {
+        one.id: {**one.to_dict(), "detected_at": 5} for one in found
+    }
     assert {type(one) for one in got.values()} == {saffron.Match, saffron.Trend}
 
 
@@ -104,7 +111,7 @@ def publish(producer: Producer, results: Sequence[Result], topic: str) -> None:
     """Results in a topic of PUBLISH, under keys that do not name their query."""
     producer.begin()
     for one in results:
-        producer.send(topic, 0, orjson.dumps(one.to_dict()), key=b"IBM")
+        producer.send(topic, 0, written(one), key=b"IBM")
     producer.commit()
 
 
@@ -188,6 +195,26 @@ def test_what_is_no_result(producer: Producer) -> None:
         pytest.raises(SaffronError, match=r"t\.trends/0/0 is no result"),
     ):
         next(results)
+
+
+def test_messages_of_other_programs_in_a_topic_of_publish_are_left_out(producer: Producer, found: list[Result]) -> None:
+    register(producer, f"{MATCHES} PUBLISH 'alerts'")
+    log = kafka_log.connect(Settings())
+    log.create_topics([TopicSpec("alerts", 1, {})])
+    matches = [one for one in found if one.query == "peaks"]
+    publish(producer, matches[:1], "alerts")
+    producer.begin()
+    for value in (b"ours", b'{"query":7}', b"[1]", None):
+        producer.send("alerts", 0, value, key=b"k")
+    producer.commit()
+    publish(producer, matches[1:2], "alerts")
+    with (
+        subscribe(start="earliest", end=True) as results,
+        pytest.warns(UserWarning, match=r"^alerts/0/\d+ is no result, and left out") as told,
+    ):
+        assert [one.id for one in results] == [one.id for one in matches[:2]]
+    assert len(told) == 1
+    log.close()
 
 
 def test_whoever_waits_is_told_that_it_was_closed(producer: Producer) -> None:
