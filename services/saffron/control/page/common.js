@@ -30,12 +30,17 @@ class Unanswered extends Error {
 async function ask(path, method = "GET", body = undefined) {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  let answer, found;
+  let answer, found, text;
   try {
     answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
-    found = exact(await answer.text());
+    text = await answer.text();
   } catch {
     throw new Unanswered();
+  }
+  try {
+    found = exact(text);
+  } catch (error) {
+    throw error instanceof SyntaxError ? new Unanswered() : error; // what is no JSON is of another service, as a proxy
   }
   if (!answer.ok) throw new ApiError(answer.status, found.error);
   return found;
@@ -56,7 +61,8 @@ class Digits {
   toString() { return this.text; }
 }
 
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+// Characters of a string are taken many at a time: each step of a group keeps a place on the stack.
+const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const MARK = "\u0000digits "; // before digits that stand in a text for a moment; JSON writes it as MARKED
 const MARKED = /"\\u0000digits (-?\d+)"/g;
 

@@ -136,6 +136,7 @@ def test_integers_keep_all_their_digits(look: Look) -> None:
         assert await tab.value("exact('[1e400, 10000000000000000.0, 12345678901234567890]').join()") == (
             "Infinity,10000000000000000,12345678901234567890"
         )
+        assert await tab.value("exact(JSON.stringify(['x'.repeat(2e7), '\\n'])).join('').length") == 20_000_001
         await tab.go(url + "topics")
         await tab.until("typeof keyOf === 'function'", "page")
         assert await tab.value(f"keyOf(exact({json.dumps(result)}))") == "order_id=1234567890123456789"
