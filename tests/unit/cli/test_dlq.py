@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,13 +18,13 @@ from saffron.cli.streams import dlq
 from saffron.errors import InputError, UnavailableError
 from saffron.runtime.dead_letters import reading
 from saffron.runtime.dead_letters.letters import Letter
-from saffron.runtime.dead_letters.reading import DeadLetters
+from saffron.runtime.dead_letters.reading import DeadLetters, LetterFilter
 from saffron.runtime.dead_letters.sending import ORIGIN
 from saffron.runtime.log import Record, TopicPartition
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings
 from tests.memory.memory_broker import MemoryBroker
-from tests.memory.memory_log import MemoryLog
+from tests.memory.memory_log import MemoryConsumer, MemoryLog
 from tests.unit.runtime.written import write_letter, write_result_letter
 
 TOPICS = Topics("t.")
@@ -143,6 +144,24 @@ def test_all_of_a_reason_are_sent_however_many_letters_came_later(
     assert (done.exit_code, [one["id"] for one in orjson.loads(done.stdout)]) == (0, names)
     assert "there is nothing to send" in run("send-again", "--reason", "schema").stderr
     assert sent(log) == [RIGHT] * 25
+
+
+def test_letters_that_come_while_they_are_read_are_not_waited_for(
+    log: MemoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One comes with each poll, as long as the reader polls."""
+    names = [write_letter(log, TOPICS, 0, RIGHT, "schema", "-") for _ in range(5)]
+    polled, polls = MemoryConsumer.poll, itertools.count()
+
+    def poll(self: MemoryConsumer, most: int, timeout: float) -> list[Record]:
+        assert next(polls) < 50
+        write_letter(log, TOPICS, 0, RIGHT, "schema", "-")
+        return polled(self, 1, timeout)
+
+    monkeypatch.setattr(MemoryConsumer, "poll", poll)
+    desk = DeadLetters(log, TOPICS, "g")
+    assert [one.id for one in desk.all_of(LetterFilter("schema"))] == names
+    assert desk.find(names[0]).id == names[0]
 
 
 def test_what_was_sent_before_the_broker_fails_is_told(
