@@ -60,6 +60,7 @@ class FedMessages:
         return partial(self._read, self._known(topic))
 
     def _read(self, topic: str, lines: RawBatch) -> RawBatch:
+        """The events of lines of a topic, which also change the tables that it has the rows of."""
         lines = lines.numbered(self._next[topic])
         self._next[topic] += len(lines)
         records, batch = records_of(lines, TopicPartition(topic, 0))

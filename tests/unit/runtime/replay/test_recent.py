@@ -111,6 +111,7 @@ def test_the_newest_of_the_results_whose_id_begins_so() -> None:
             "key": {},
             "events": {"a": None, "b": None},
             "timeout": True,
+            "detected_at": 1,
         }
         producer.send(TOPICS.complex_events, 0, orjson.dumps(result), headers=(("ce_id", name.encode()),))
     producer.flush(1.0)

@@ -24,6 +24,8 @@ def loss_notices(mistyped: Mapping[str, int], left_out: int, way: str = "a --sch
         why = "being of another kind than their attribute, beside another field of that name, or numbers beyond 64 bits"
         yield f"values are left out and null: {named}{more}, {why}; {way} says which kind is right"
     if left_out:
-        most = f"an inferred schema has at most {MAX_ATTRIBUTES:,} attributes, and {MAX_BYTES:,} bytes"
+        most = (
+            f"an inferred schema has at most {counted(MAX_ATTRIBUTES, 'attribute')}, and {counted(MAX_BYTES, 'byte')}"
+        )
         gone = counted(left_out, "value is", "values are")
         yield f"{gone} left out: {most}; a --schema names those that queries need"
