@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 
 from saffron.language.plan.expressions import Attribute, Binary, Call, Const, Expr, In, Length, Unary, Which
 from saffron.language.plan.rewrite import reads
@@ -89,12 +89,15 @@ def _function_hint(name: str, scope: Scope) -> str:
     return f"Your own: {listing(mine)}. {near}" if mine else near
 
 
-def balanced(operator: str, parts: Sequence[Expr]) -> Expr:
-    """`and` or `or` over many operands as a tree of logarithmic depth, so that recursion over it stays shallow."""
+def balanced(join: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
+    """Many operands joined as a tree of logarithmic depth.
+
+    So recursion over it stays shallow, and a join that writes an operand several times stays polynomial.
+    """
     if len(parts) == 1:
         return parts[0]
     middle = (len(parts) + 1) // 2
-    return Binary(operator, balanced(operator, parts[:middle]), balanced(operator, parts[middle:]))
+    return join(balanced(join, parts[:middle]), balanced(join, parts[middle:]))
 
 
 class _Binder:
@@ -120,7 +123,7 @@ class _Binder:
                 return Typed(Unary(operator, self._number(operand, "negate")), Sort.NUMBER)
             case tree.Logic(operator=operator, operands=operands):
                 parts = [self._truth(operand, operator.upper()) for operand in operands]
-                return Typed(balanced(operator, parts), Sort.BOOLEAN)
+                return Typed(balanced(partial(Binary, operator), parts), Sort.BOOLEAN)
             case tree.Operation(operator=operator) if operator in ("+", "-", "*", "/", "%"):
                 verb = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "take the remainder of"}
                 left = self._number(expression.left, verb[operator])
@@ -186,7 +189,7 @@ class _Binder:
         """A comparison of values of unknown kinds: it holds if it does of strings, numbers or truth values."""
         sorts = [Sort.STRING, Sort.NUMBER, *([Sort.BOOLEAN] if operator in ("=", "!=") else [])]
         pairs = [[settle(side, sort).expr for side in (left, right)] for sort in sorts]
-        return Typed(balanced("or", [Binary(operator, one, two) for one, two in pairs]), Sort.BOOLEAN)
+        return Typed(balanced(partial(Binary, "or"), [Binary(operator, one, two) for one, two in pairs]), Sort.BOOLEAN)
 
     def _compared(self, expression: tree.Expression) -> Typed:
         """A side of a comparison; QueryError for an array."""
@@ -227,15 +230,15 @@ class _Binder:
 
         match function:
             case "count":
-                return Typed(reduce(_sum, each("count")), Sort.NUMBER)
+                return Typed(balanced(_sum, each("count")), Sort.NUMBER)
             case "sum":
-                return Typed(reduce(partial(_joined, _sum), each("sum")), Sort.NUMBER)
+                return Typed(balanced(_summed, each("sum")), Sort.NUMBER)
             case "avg":
-                whole = reduce(partial(_joined, _sum), each("sum"))
-                return Typed(Binary("/", whole, reduce(_sum, each("count"))), Sort.NUMBER)
+                whole = balanced(_summed, each("sum"))
+                return Typed(Binary("/", whole, balanced(_sum, each("count"))), Sort.NUMBER)
             case "min" | "max":
                 choose = partial(_chosen, "<=" if function == "min" else ">=")
-                return Typed(reduce(choose, each(function)), Sort.NUMBER)
+                return Typed(balanced(choose, each(function)), Sort.NUMBER)
         hint = "Over several lists run count, sum, avg, min and max."
         raise self.scope.schema_error(f"{function} runs over the events of one list", call.span, hint)
 
@@ -270,9 +273,9 @@ def _chosen(operator: str, left: Expr, right: Expr) -> Expr:
     return Call("case", (Binary(operator, left, right), left, Call("coalesce", (right, left), kind)), kind)
 
 
-def _joined(join: Callable[[Expr, Expr], Expr], left: Expr, right: Expr) -> Expr:
-    """Two aggregates in one; a null one, as over a list without events, does not count."""
-    return Call("coalesce", (join(left, right), left, right))
+def _summed(left: Expr, right: Expr) -> Expr:
+    """The sum of both; a null one, as over a list without events, does not count."""
+    return Call("coalesce", (_sum(left, right), left, right))
 
 
 def _of_bits(hint: str, typed: Typed, scope: Scope) -> str:

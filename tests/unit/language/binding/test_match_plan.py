@@ -8,8 +8,10 @@ from saffron.language import bind, compile_query
 from saffron.language.plan.clauses import OpenOn, Window
 from saffron.language.plan.expressions import Aggregate, Attribute, Binary, Const, Expr, Scope, Which
 from saffron.language.plan.formulas import formula
+from saffron.language.plan.limits import MAX_COMPONENTS
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.pattern import Component, Condition, Edge, Strategy
+from saffron.language.plan.rewrite import reads
 from saffron.schema.event_types import one_type
 from saffron.schema.schema import Kind
 from tests.unit.language.samples import LETTERS, RALLY, STOCK
@@ -248,3 +250,11 @@ def test_many_conditions_joined_by_or_make_a_shallow_expression() -> None:
         return 1 + max(depth(expr.left), depth(expr.right)) if isinstance(expr, Binary) else 0
 
     assert depth(plan.conditions[0].expr) <= 12
+
+
+@pytest.mark.parametrize("function", ["count", "sum", "avg", "min", "max"])
+def test_an_aggregate_over_many_lists_makes_no_huge_expression(function: str) -> None:
+    lists = ", ".join(f"A+ v{i}[]" for i in range(MAX_COMPONENTS - 1))
+    values = ", ".join(f"v{i}[].x" for i in range(MAX_COMPONENTS - 1))
+    plan = match(f"PATTERN SEQ({lists}, B z) WHERE z.x > {function}({values}) WITHIN 1 h")
+    assert sum(1 for _ in reads(plan.conditions[0].expr)) < 5_000
