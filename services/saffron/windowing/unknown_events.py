@@ -12,9 +12,9 @@ on it: a new owner reads the events again and begins anew.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from saffron.engine.events.decoding.growth import joined
+from saffron.engine.events.decoding.growth import joined_in_force
 from saffron.engine.events.decoding.infer import INFER_EVENTS, infer_schema
 from saffron.engine.events.raw import RawBatch
 from saffron.engine.events.schema_record import schema_to_record
@@ -135,11 +135,9 @@ class UnknownEvents:
         return version
 
     def _next_version(self, version: Schema, now_ms: int) -> Schema:
-        """The version to put in force. Attributes of the schema in force come first, and its times stay: what queries
-        keep of events with exact times has no intervals.
-        """
+        """The version to put in force. Attributes of the schema in force come first."""
         known = self._operator.schema
-        version = version if known is None else replace(joined(known, version), times=known.times)
+        version = version if known is None else joined_in_force(known, version)
         if self._version is None or version != self._version:
             self._version, self._progress_at = version, now_ms
         return self._version

@@ -8,7 +8,7 @@ versions it takes.
 from __future__ import annotations
 
 from saffron.engine.events.block import Block
-from saffron.engine.events.decoding.growth import given_anew, joined
+from saffron.engine.events.decoding.growth import given_anew, joined_in_force
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.engine.windows.cutting import Cutter
 from saffron.engine.windows.intake import Intake
@@ -75,7 +75,7 @@ class Versions:
         SchemaError: it does not go together with the one in force.
         """
         schema = self._intake.schema
-        before = known if schema is None else joined(schema, known or schema)
+        before = known if schema is None else joined_in_force(schema, known or schema)
         try:
             version = given if before is None else given_anew(before, given)
         except SchemaError as error:

@@ -288,6 +288,31 @@ def test_a_schema_given_anew_is_in_force_from_there_on_with_what_there_was() -> 
     assert operator.flush() == [], "the same again says nothing"
 
 
+@pytest.mark.parametrize("ts", [1, [1, 5]], ids=["exact", "interval"])
+@pytest.mark.parametrize("intervals", [False, True])
+def test_a_given_schema_does_not_change_whether_times_are_exact_in_a_partition(ts: Any, intervals: bool) -> None:
+    """Another partition, which has what this one lacks, makes no difference."""
+    operator = WindowingOperator(0, "events", infer_events=1)
+    operator.ingest(batch([{"type": "A", "ts": ts, "x": 1}], 0))
+    known = Schema({"x": Kind.INT, "y": Kind.INT}, {"A": ("x", "y"), "B": ("x",)}, {}, times={"A": "uniform"})
+    document = given({"A": {"x": "integer"}})
+    document["oneOf"][0]["properties"]["ts"] = {"type": ["integer", "array"] if intervals else "integer"}
+    before = operator.schema
+    assert before is not None
+    if intervals is (ts == 1):
+        with pytest.raises(SchemaError, match="has times"):
+            operator.configure(StreamRecord("events", "t", schema=document), known)
+        assert operator.schema is before
+    else:
+        operator.configure(StreamRecord("events", "t", schema=document), known)
+        assert operator.schema is not None
+        assert operator.schema.given
+        assert (operator.schema.times, list(operator.schema.types)) == (before.times, ["A", "B"])
+        operator.flush()
+        operator.configure(StreamRecord("events", "t", schema=document), known)
+        assert operator.flush() == [], "the same again says nothing"
+
+
 def test_a_given_schema_holds_for_a_topic_that_was_made_anew_while_events_from_before_it_were_held() -> None:
     first = WindowingOperator(0, "events", infer_events=1, disorder_ms=1_000)
     first.ingest(batch([{"type": "A", "ts": 1, "x": 1}, {"type": "A", "ts": 500, "x": 2}], 0))

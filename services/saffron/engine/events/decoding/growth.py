@@ -65,6 +65,14 @@ def joined(schema: Schema, other: Schema) -> Schema:
     return replace(schema, kinds=kinds, types=types, required=required, times=times)
 
 
+def joined_in_force(schema: Schema, other: Schema) -> Schema:
+    """The least version that covers both, as it comes in force behind `schema`; `schema` itself where nothing is new.
+
+    Where times are exact they stay so: what queries keep of events with exact times has no intervals.
+    """
+    return joined(schema, other if schema.times else replace(other, times={}))
+
+
 class _Room:
     """The bytes that a version may still grow by. `unlimited`: it takes all.
 
