@@ -197,7 +197,7 @@ def _call(expr: Call, columns: Columns) -> _Value:
     if expr.function == "is_null":
         return _certain(~_present(values[0], n))
     if expr.function in CHOICES:
-        return _chosen(expr, values, n)
+        return _finite(_chosen(expr, values, n))
     arguments = [_numbers(one, n) for one in values]
     kernel = BUILT_IN[expr.function].kernel
     assert kernel is not None
@@ -206,13 +206,20 @@ def _call(expr: Call, columns: Columns) -> _Value:
         result = reduce(combine, arguments)
     else:
         result = combine(*arguments)
-    return _Number(np.where(np.isfinite(result), result, np.nan))
+    return _finite(_Number(result))
 
 
 _COMBINE: Mapping[str, Callable[..., Any]] = {
     "abs": np.abs, "sqrt": np.sqrt, "least": np.minimum, "greatest": np.maximum,
 }  # fmt: skip
 """Functions for which NumPy has an equal one, nulls included."""
+
+
+def _finite(value: _Number | _Flag) -> _Value:
+    """The value, null where it is an infinite number."""
+    if isinstance(value, _Flag):
+        return value
+    return _Number(np.where(np.isfinite(value.data), value.data, np.nan))
 
 
 def _present(value: _Value, n: int) -> Bools:
@@ -224,7 +231,7 @@ def _present(value: _Value, n: int) -> Bools:
     return np.zeros(n, np.bool_) if value is None else value.valid
 
 
-def _chosen(expr: Call, values: list[_Value], n: int) -> _Value:
+def _chosen(expr: Call, values: list[_Value], n: int) -> _Number | _Flag:
     """The value of case, coalesce or nullif over numbers or truth values, as numbers (true is 1)."""
     tests = [_truth(one, n) for one in values[:-1:2]] if expr.function == "case" else []
     places = [*range(1, len(values) - 1, 2), len(values) - 1] if tests else range(len(values))

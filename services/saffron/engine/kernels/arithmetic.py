@@ -30,6 +30,12 @@ def remainder(a: float, b: float) -> float:
 
 
 @jitable
+def finite(a: float) -> float:
+    """The number `a`; null if it is infinite."""
+    return a if abs(a) < math.inf else math.nan
+
+
+@jitable
 def rest(value: int) -> float:
     """The rest of an int64: its value minus the nearest float64. 0 for null."""
     upper = value >> 32

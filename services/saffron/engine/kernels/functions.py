@@ -21,17 +21,26 @@ globals().update({f"of_{name}": row.kernel for name, row in BUILT_IN.items() if 
 
 
 def called(function: str, arguments: Sequence[str]) -> str:
-    """The text of a call, by the texts of its arguments."""
+    """The text of a call, by the texts of its arguments. An infinite value is null, as `Function.of` has it."""
     if not BUILT_IN[function].repeats:
-        return f"of_{function}({', '.join(arguments)})"
+        return f"finite(of_{function}({', '.join(arguments)}))"
     text = arguments[0]
     for argument in arguments[1:]:
         text = f"of_{function}({text}, {argument})"
-    return text
+    return f"finite({text})"
 
 
 def chosen(function: str, arguments: Sequence[str], *, truths: bool) -> str:
-    """The text of coalesce, nullif or case, by the texts of its values and, of case, conditions."""
+    """The text of coalesce, nullif or case, by the texts of its values and, of case, conditions.
+
+    An infinite number is null, as `Function.of` has it.
+    """
+    text = _choice(function, arguments, truths=truths)
+    return text if truths else f"finite({text})"
+
+
+def _choice(function: str, arguments: Sequence[str], *, truths: bool) -> str:
+    """The text of a choice, in which an infinite number stays."""
     if function == "case":
         pairs = zip(arguments[:-1:2], arguments[1:-1:2], strict=True)
         return "(" + "".join(f"{value} if {test} else " for test, value in pairs) + arguments[-1] + ")"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from saffron.engine.kernels.arithmetic import quotient, remainder, rest
+from saffron.engine.kernels.arithmetic import finite, quotient, remainder, rest
 from saffron.engine.kernels.jit import jitable
 from saffron.engine.kernels.memory import real_at
 from saffron.schema.schema import NULL_INT
@@ -16,12 +16,6 @@ __all__ = ["deviation", "finite", "quotient", "real", "real_at", "remainder", "r
 def real(a: int) -> float:
     """An integer attribute as float64."""
     return math.nan if a == NULL_INT else float(a)
-
-
-@jitable
-def finite(a: float) -> float:
-    """The number `a`; null (NaN) if it is infinite."""
-    return a if abs(a) < math.inf else math.nan
 
 
 @jitable
