@@ -66,8 +66,10 @@ def elements(message: Message, source: SourceDefinition) -> Iterator[Element]:
                 yield Element(Eventless.FILTERED, number)
                 continue
             opened = value if isinstance(value, MessageError) else opened_of(value, message, source)
-            room -= _repeated(opened, source.explode)
-            if room < 0:
+            size = _repeated(opened, source.explode)
+            if size <= room:
+                room -= size
+            else:
                 opened = MessageError("too-large", f"what stands around {source.explode} is too long for its elements")
             yield from _exploded(opened, source.explode, number, value)
     except MessageError as error:

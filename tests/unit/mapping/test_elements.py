@@ -238,6 +238,14 @@ def test_what_would_repeat_long_names_without_end_is_one_refusal() -> None:
         assert alone(of_text(text.encode()), source, 0) == text.encode()
 
 
+def test_a_line_that_repeats_too_much_is_refused_by_itself() -> None:
+    source = SourceDefinition("t", 0, TypeRule(constant="T"), envelope=Envelope.LINES, explode=Path(("items",)))
+    big = json.dumps({"around": "a" * 500_000, "items": [1] * 10_000})
+    small = json.dumps({"around": "a", "items": [{"i": 1}]})
+    found = list(events_of(of_text("\n".join([small, big, small, '{"x": 1}', "no JSON"]).encode()), source))
+    assert [one.reason if isinstance(one, Refused) else "" for one in found] == ["", "too-large", "", "not-json"]
+
+
 def refused(form: str, count: int) -> tuple[bytes, SourceDefinition]:
     """A message of `count` elements without their time, and the source that reads it."""
     items = [json.dumps({"a": number}).encode() for number in range(count)]
