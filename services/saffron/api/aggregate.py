@@ -29,7 +29,8 @@ def aggregate(
 
     The accumulator starts as `initial`. For each value that is not null, in order, it becomes step(acc, x). The
     aggregate is final(acc, n), where n is the number of values; without `final` it is acc. It is null without values,
-    and from the first call on that gives no finite number: an error of arithmetic or of `math` is one, too.
+    and from the first call on that gives no finite number: an error of arithmetic or of `math` is one, too. In
+    conditions, which are compiled, a call may go on with an infinity or NaN to a finite number, which counts then.
     All are numbers. The functions may use arithmetic and `math`, and must be deterministic. Raises AggregateError for a
     function of another form.
     """

@@ -7,6 +7,7 @@ An aggregate folds the numbers of a closure, in order, into one float64 and ends
 n is how many numbers there were. Of no numbers the result is null, as it is from the first call on that gives no finite
 number: an infinity, NaN, a complex number, or an error of Python's arithmetic or of `math`. RETURN evaluates it over
 finished closures (`fold`); kernels call the same functions as Python (`plain`) or compiled (`compiled`) in conditions.
+Compiled functions know no errors: within a call they go on with an infinity or NaN.
 """
 
 from __future__ import annotations
@@ -67,7 +68,11 @@ class UserAggregate:
 
     @cached_property
     def plain(self) -> tuple[Step, Final]:
-        """(step, final) in Python, of float64s: they give what the compiled ones do."""
+        """(step, final) in Python, of float64s.
+
+        They give what the compiled ones do, except where an infinity or NaN arises within a call that ends with a
+        finite number: an error of Python is one at once, as for `fold`.
+        """
         return _of_finite(_number(self.step, float)), _of_finite(_number(self.final, int))
 
     @cached_property
