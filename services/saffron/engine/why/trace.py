@@ -103,8 +103,11 @@ def trace_of_key(
     interpreter = LikelyInterpreter(plan) if likely else Interpreter(plan)
     rows: list[tuple[Event | None, list[Decision]]] = []
     found: list[int] = []
+    own: list[int] = []
     for step in steps:
         decisions = interpreter.step(step.event, ours=step.ours, opens=step.opens)
+        if step.ours:
+            own.append(len(rows))
         if step.ours or any(one.what in _AT_OTHERS for one in decisions):
             rows.append((step.event, decisions))
             found.append(sum(one.what is What.MATCHES for one in decisions))
@@ -113,8 +116,9 @@ def trace_of_key(
     if closing:
         rows.append((None, closing))
         found.append(sum(one.what is What.MATCHES for one in closing))
-    skipped = max(len(rows) - shown, 0)
-    trace = _trace(plan, key, rows[skipped:], left_out + skipped, sum(found[skipped:]), live)
+    skipped = max(len(own) - shown, 0)
+    first = own[skipped] if skipped else 0
+    trace = _trace(plan, key, rows[first:], left_out + skipped, sum(found[first:]), live)
     return replace(trace, threshold=plan.confidence or 0.0) if likely else trace
 
 

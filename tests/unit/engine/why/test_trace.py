@@ -132,6 +132,13 @@ def test_only_the_last_events_are_told() -> None:
     assert "(4 earlier events of the key are left out)" in list(lines(trace))
 
 
+def test_events_of_other_keys_take_no_place_of_the_last_events() -> None:
+    made = plan("PATTERN SEQ(A a, B b) WHERE strict-contiguity { [k] } WITHIN 50 ms")
+    events = [{"seq": at, "ts": at, "type": "A", "x": 1, "k": "ab"[at % 2]} for at in range(12)]
+    trace = trace_of_key(made, {"k": "a"}, [GivenEvent(one, ours=one["k"] == "a") for one in events], shown=4)
+    assert (trace.left_out, [row.event["seq"] for row in trace.rows if row.event]) == (2, [4, 5, 6, 7, 8, 9, 10, 11])
+
+
 def test_long_stories_are_cut_in_the_middle() -> None:
     trace = key_trace("PATTERN A a WITHIN 9 ms", " ".join(["A1"] * 500), shown=500)
     assert any("(380 events are left out here)" in line for line in lines(trace))
