@@ -84,12 +84,12 @@ def key_of(plan: MatchPlan, asked: str, kinds: Mapping[str, Kind]) -> dict[str, 
 
 
 def _pairs(asked: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The names and the values' texts, as they stand, of "a=1,b=x"."""
+    """The names and the values' texts, as they stand, of "a=1,b=x"; of "a = 1" without the space behind the sign."""
     known = "|".join(map(re.escape, names))
     ends = rf",\s*(?=(?:{known})\s*=)" if len(names) > 1 else r"(?!)"
     for part in re.split(ends, asked):
         name, _, text = part.partition("=")
-        yield name.strip(), text
+        yield name.strip(), text.removeprefix(" ") if name.endswith(" ") else text
 
 
 def trace_key_in(of: TraceInput, key: Mapping[str, Any], shown: int = NEWEST_EVENTS) -> Trace:
@@ -102,9 +102,9 @@ def trace_key_in(of: TraceInput, key: Mapping[str, Any], shown: int = NEWEST_EVE
             watermark = block.watermark
         kept.add(steps_of(of, block, key, seen))
     if not kept.ours:
-        known = ", ".join(list(seen)[:8]) or "none"
+        known = f"; there are {', '.join(list(seen)[:8])}" if seen else ""
         hint = suggestion(str(next(iter(key.values()), "")), seen) if len(key) == 1 else ""
-        raise InputError(f"no event has {_key_text(key)}; there are {known}. {hint}".rstrip())
+        raise InputError(f"no event has {_key_text(key)}{known}. {hint}".rstrip())
     trace = trace_of_key(of.plan, key, kept.steps, shown=shown, left_out=kept.left_out, likely=of.likely)
     return replace(trace, watermark=watermark)
 

@@ -55,19 +55,7 @@ def _is_rival(sequence: tuple[int, ...], ruled: NotLayout) -> bool:
 
 def nullable(shape: Shape) -> bool:
     """True if a shape can match without an event."""
-    match shape:
-        case Take():
-            return False
-        case Loop(body=body):
-            return nullable(body)
-        case plan_pattern.Choice(parts=parts):
-            return any(map(nullable, parts))
-        case Interleaved(parts=parts, count=count):
-            return sum(map(nullable, parts)) >= count
-        case InOrder(parts=parts):
-            return all(map(nullable, parts))
-        case Absent():
-            return True
+    return least_events(shape) == 0
 
 
 def least_events(shape: Shape) -> int:
