@@ -21,6 +21,7 @@
         ├── GapError          a block is missing from an internal topic: never skipped over
         ├── DeniedError       the user lacks a right, or is not known: only whoever grants it can fix that
         ├── UnwritableError   a topic takes nothing, until its settings or rights change: others go on
+        │   ├── WriteDeniedError  the user may not write to it: only whoever grants the right can fix that
         │   └── TooLargeError     a message is larger than its topic takes: only another setting fixes that
         ├── RefusedError      a schema registry answers, and says no
         └── UnavailableError  no broker answers
@@ -168,6 +169,10 @@ class UnwritableError(LogError):
     def __init__(self, message: str, topic: str = "") -> None:
         self.topic = topic
         super().__init__(message)
+
+
+class WriteDeniedError(UnwritableError):
+    """The user that speaks to the log may not write to a topic."""
 
 
 class TooLargeError(UnwritableError):

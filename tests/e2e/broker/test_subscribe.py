@@ -19,7 +19,7 @@ from tests.unit.api.samples import EVENTS, MATCHES
 def write(producer: Producer, topic: str, results: Sequence[Result], *, commit: bool) -> None:
     producer.begin()
     for one in results:
-        producer.send(topic, 0, orjson.dumps(one.to_dict()), key=one.query.encode())
+        producer.send(topic, 0, orjson.dumps({**one.to_dict(), "detected_at": 1}), key=one.query.encode())
     if commit:
         producer.commit()
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from saffron.errors import DeniedError, LogError
+from saffron.errors import DeniedError, LogError, WriteDeniedError
 from saffron.runtime.log import Log
 
 _LOG = logging.getLogger(__name__)
@@ -13,7 +13,7 @@ _LOG = logging.getLogger(__name__)
 class Advice:
     """The writer of one process, with a producer of its own. What cannot be written is left out, and logged once.
 
-    DeniedError: the process lacks a right.
+    DeniedError, WriteDeniedError: the process lacks a right, which is to be told.
     """
 
     def __init__(self, log: Log, service: str) -> None:
@@ -25,7 +25,7 @@ class Advice:
         try:
             self._producer.check(f"sending to {topic}")
             self._producer.send(topic, 0, value, key=key.encode())
-        except DeniedError:
+        except (DeniedError, WriteDeniedError):
             raise
         except LogError as error:
             if str(error) not in self._refusals:

@@ -12,6 +12,7 @@ from saffron.errors import (
     TooLargeError,
     UnavailableError,
     UnwritableError,
+    WriteDeniedError,
 )
 
 _FENCED = frozenset(
@@ -58,7 +59,7 @@ def translate(error: KafkaException | KafkaError, doing: str, topic: str = "") -
     if cause.code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED:  # the only error a producer gets before it sends
         text = f"{doing}: the user may write to no topic at all ({cause.name()})"
     if cause.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and topic:
-        return UnwritableError(f"{text}: grant WRITE on it", topic)
+        return WriteDeniedError(f"{text}: grant WRITE on it", topic)
     if is_denied(cause):
         return DeniedError(text)
     if cause.code() in _TOO_LARGE:
