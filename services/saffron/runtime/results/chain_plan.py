@@ -208,16 +208,22 @@ _SLOW_TURNS_MS = 60_000
 
 @dataclass
 class Turns:
-    """The times of a chain's steps. A turn as long as `limit_ms` makes turns slow for a minute."""
+    """The times of a chain's steps. Two turns as long as `limit_ms` within a minute make turns slow for a minute.
+
+    One alone may be the start of a service, or a pause of the machine.
+    """
 
     limit_ms: int
     _last: int | None = None
+    _watched_until: int = 0
     _slow_until: int = 0
 
     def begin(self, now_ms: int) -> None:
         """Records the beginning of a step."""
         if self._last is not None and now_ms - self._last >= self.limit_ms:
-            self._slow_until = now_ms + _SLOW_TURNS_MS
+            if now_ms < self._watched_until:
+                self._slow_until = now_ms + _SLOW_TURNS_MS
+            self._watched_until = now_ms + _SLOW_TURNS_MS
         self._last = now_ms
 
     def are_slow(self, now_ms: int) -> bool:
