@@ -206,16 +206,16 @@ class Live:
                     if len(one):
                         self._found.update(one.counts())
                         lines += chain.from_iterable(one.json())
-            self._tell(live)
+            self._notify(live)
             last()
         except Exception as error:
             error.results = _read(lines)  # type: ignore[attr-defined]
             raise
         return _read(lines)
 
-    def _tell(self, live: LiveReplay) -> None:
-        """Tell of new dead letters and failed queries, and of those that an error has kept from being told before."""
-        self._note(live)
+    def _notify(self, live: LiveReplay) -> None:
+        """Notify the user of new dead letters and failed queries. What an error left untold comes first."""
+        self._collect(live)
         untold, self._untold = iter(self._untold), []
         try:
             for tell in untold:
@@ -223,8 +223,8 @@ class Live:
         finally:
             self._untold = [*untold, *self._untold]
 
-    def _note(self, live: LiveReplay) -> None:
-        """Keep new dead letters and failures, which are to be told."""
+    def _collect(self, live: LiveReplay) -> None:
+        """Keep new dead letters and failures, and the notices of them that the user is to get."""
         of_messages = [] if self._messages is None else self._messages.dead_letters()
         for letter in (*of_messages, *live.dead_letters()):
             self._letters.append(letter)
@@ -267,8 +267,8 @@ class Live:
     def _together(self, given_up: Sequence[Future[list[Result]]], own: Future[list[Result]]) -> list[Result]:
         """The results of work that is done: of a caller's own, and before them those of work that was given up.
 
-        The caller's own error is raised, and there are warnings of the others: whoever mends and repeats a call would
-        feed its events twice where another's error was raised. An exception has all results as its `results`.
+        The caller's own error is raised, and there are warnings of the others. If another's error were raised, whoever
+        repeats the call would feed its events twice. An exception has all results as its `results`.
         """
         errors = [error for one in given_up if (error := one.exception()) is not None]
         found = list(chain.from_iterable(map(_results_of, (*given_up, own))))

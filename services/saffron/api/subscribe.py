@@ -144,7 +144,7 @@ class Subscription:
         from saffron.runtime.result_formats.reading import result_values
 
         for record in self._records():
-            where = TopicPartition(record.topic, record.partition)
+            where = record.where
             body = result_values(record)
             if body is None:
                 self._pass_over(record)
@@ -182,7 +182,7 @@ class Subscription:
                 warnings.warn(f"results are missing: {told}", stacklevel=2)
                 self._partition_results[where] = PartitionResults(one.first)
             for record in records:
-                self._read[TopicPartition(record.topic, record.partition)] = record.offset + 1
+                self._read[record.where] = record.offset + 1
             yield from records
             if records:
                 last = time.monotonic()

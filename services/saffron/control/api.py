@@ -14,7 +14,7 @@ from saffron.control.checks import Checked, Partitions, Refused, as_it_stands, c
 from saffron.control.guard import PAGE_HEADERS, answer, open_to_all
 from saffron.control.left_readers import left_readers
 from saffron.control.openapi import document
-from saffron.control.requests import Send, count_of, json_body, now_ms, text_of
+from saffron.control.requests import Send, count_of, json_body, text_of
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import InputError, SaffronError
@@ -22,6 +22,7 @@ from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.syntax.delivery import has_rows, topics_of
 from saffron.records.query import QueryRecord
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.streams.unknown_names import no_query
 from saffron.runtime.telemetry.health import Health
 
@@ -188,7 +189,7 @@ class Api:
         """
         value = None if record is None else record.encode()
         await self._send(self._topics.queries, name.encode(), value)
-        self._tables.apply(self._topics.queries, name.encode(), value, now_ms())
+        self._tables.apply(self._topics.queries, name.encode(), value, wall_ms())
 
     # ------------------------------------------------------------ the rest
 
@@ -199,7 +200,7 @@ class Api:
         return answer({"load": self._tables.load()})
 
     async def live(self, request: web.Request) -> web.Response:
-        return answer({**self._tables.live.view(now_ms()), "problems": list(self._tables.problems)})
+        return answer({**self._tables.live.view(wall_ms()), "problems": list(self._tables.problems)})
 
     async def results(self, request: web.Request) -> web.Response:
         count = count_of(request.query.get("count", "20"))

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
-from saffron.control.requests import count_of, flag_of, json_body, now_ms
+from saffron.control.requests import count_of, flag_of, json_body
 from saffron.control.tables import Tables
 from saffron.errors import InputError
 from saffron.records.stream import StreamRecord
@@ -20,6 +20,7 @@ from saffron.runtime.dead_letters.correction import Correction
 from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import DeadLetters
 from saffron.runtime.dead_letters.showing import row_of, whole
+from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.streams.unknown_names import no_stream
 
 _MOST_SEARCHED = 2_000
@@ -95,7 +96,7 @@ class DeadLettersApi:
 
         sender = Sender(self._letters, self._group, self._max_future_ms, self._credentials)
         sending = sender.prepare(
-            letter, Sources(self._tables.streams.all().values()), correction, now_ms(), again=again
+            letter, Sources(self._tables.streams.all().values()), correction, wall_ms(), again=again
         )
         if not dry_run:
             sender.send(sending)

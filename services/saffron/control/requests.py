@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -73,8 +72,3 @@ def count_of(text: str) -> int:
     if not text.isdecimal() or len(text) > len(str(MOST_ROWS)) or not 1 <= int(text) <= MOST_ROWS:
         raise Refused(400, "count", f"count must be a number from 1 to {MOST_ROWS}, not {quoted(text)}")
     return int(text)
-
-
-def now_ms() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000

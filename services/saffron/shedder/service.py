@@ -113,7 +113,7 @@ class ShedderService:
     def poll(self, consumer: Consumer, wait: float) -> Sequence[tuple[TopicPartition, Any]]:
         found: dict[TopicPartition, list[Record]] = {}
         for record in consumer.poll(_FETCH, wait):
-            found.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
+            found.setdefault(record.where, []).append(record)
         return list(found.items())
 
     def sent(self, where: TopicPartition, block: Block, now_ms: float) -> None:

@@ -31,14 +31,12 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def time_ns(self) -> int:
-        return NOW * 1_000_000
-
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(pace, "time", clock)
+    monkeypatch.setattr(pace, "wall_ms", lambda: NOW)
     return clock
 
 
@@ -174,7 +172,7 @@ TIMES = NUMBERS | st.none() | st.booleans() | st.lists(NUMBERS, max_size=3) | st
 def test_the_latest_time_is_as_windowing_takes_it(event: dict[str, Any]) -> None:
     line = orjson.dumps(event)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pace, "time", Clock())
+        patch.setattr(pace, "wall_ms", lambda: NOW)
         latest = latest_of([line])
     taken = decode_exactly(line, ANY, NOW, DAY)
     assert (latest.ts, latest.left_out) == ((taken.ts, 0) if isinstance(taken, Event) else (None, 1))

@@ -19,14 +19,12 @@ from saffron.runtime.hops.inner_hop import InnerHop
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.hops.when_written import unreported
 from saffron.runtime.log import Consumer, Record, TopicPartition, TopicSpec
-from saffron.runtime.process.config import Settings
-from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results.chain_plan import ChainPlan
-from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.shedder.hop import ShedderHop
 from tests.memory.memory_log import MemoryLog
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeWindowing
+from tests.unit.runtime.fakes import FakeOperator, FakeWindowing
+from tests.unit.runtime.plans import plan_of
 from tests.unit.runtime.results import chain_bench
 from tests.unit.runtime.some_time import SomeTime
 from tests.unit.runtime.world import World
@@ -97,18 +95,14 @@ def matcher(world: World, log: MemoryLog) -> LastHop[ResultChain]:
     limits = replace(LIMITS, turn_ms=20 if world.seed % 3 == 0 else LIMITS.turn_ms)
 
     def plan(where: TopicPartition) -> ChainPlan:
-        return ChainPlan(
-            where=where,
+        return plan_of(
+            log,
+            where,
+            world.snapshots / str(where.partition),
+            partitions=PARTITIONS,
             output=TopicPartition("complex-events", where.partition),
             letters=TopicPartition("dead-letters", where.partition),
-            transactional_id=f"matcher.{where.partition}",
-            group="matcher",
             source=b"matcher/%d" % where.partition,
-            directory=world.snapshots / str(where.partition),
-            operator=lambda note: FakeOperator(),
-            report_failure=lambda failure: None,
-            published=PublishedTopics(log, TopicSpec("", PARTITIONS, {}), RowFormats(Settings())),
-            observer=FakeObserver,
             commit_executor=beside,
             snapshot_executor=beside,
         )

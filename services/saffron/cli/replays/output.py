@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from saffron.cli import console
 from saffron.counted import counted
 from saffron.engine.operators.result_values import read_result, within_64_bits
 from saffron.errors import InputError
+from saffron.runtime.process.clock_watch import wall_ms
 
 if TYPE_CHECKING:
     from saffron.cli.replays.places import Places
@@ -56,7 +56,7 @@ class Lines:
     def take(self, merged: Merged) -> None:
         if not len(merged):
             return
-        tail = b',"detected_at":%d}\n' % (time.time_ns() // 1_000_000)
+        tail = b',"detected_at":%d}\n' % wall_ms()
         for results in merged.json():
             sys.stdout.buffer.write(b"".join([part for result in results for part in (result[:-1], tail)]))
         sys.stdout.buffer.flush()

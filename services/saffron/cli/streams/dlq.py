@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +23,7 @@ from saffron.runtime.dead_letters.letters import Letter
 from saffron.runtime.dead_letters.reading import LOOKED_AT, DeadLetters, Found, LetterFilter
 from saffron.runtime.dead_letters.sending import ResendRefusedError, Sender, Sources, described, require_message
 from saffron.runtime.dead_letters.showing import encoded, row_of, whole
+from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.streams.unknown_names import no_stream
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown", no_args_is_help=True)
@@ -210,7 +210,7 @@ def _try(
     """
     outcome = {"id": letter.id, "sent": False, "refused": None, "topic": letter.topic, "partition": None, "key": None}
     try:
-        sending = sender.prepare(letter, known, correction, time.time_ns() // 1_000_000, again=again)
+        sending = sender.prepare(letter, known, correction, wall_ms(), again=again)
     except ResendRefusedError as error:
         return {**outcome, "refused": str(error)}
     except InputError as error:

@@ -11,6 +11,7 @@ from saffron.engine.events.decoding.exact_json import roughly_parsed
 from saffron.engine.events.decoding.rules.event_times import DAY, times_of
 from saffron.engine.events.decoding.rules.outcomes import Refused
 from saffron.errors import InputError
+from saffron.runtime.process.clock_watch import wall_ms
 
 _TICK = 0.01
 """Seconds between two sends at a given rate: a tenth of the time that a person notices."""
@@ -90,7 +91,7 @@ def _wait(seconds: float, moment: int) -> None:
 def _moment(line: bytes, max_future: int) -> int | None:
     """An event's own ts in ms; None if it has none that windowing takes."""
     try:
-        return _given_time(line, _now(), max_future)
+        return _given_time(line, wall_ms(), max_future)
     except Refused:
         return None
 
@@ -110,11 +111,6 @@ def _given_time(line: bytes, now: int, max_future: int) -> int | None:
     return None if event.get("ts") is None else times_of(event, now, max_future)[0]
 
 
-def _now() -> int:
-    """The time in ms that messages are stamped with."""
-    return time.time_ns() // 1_000_000
-
-
 class Latest:
     """The largest ts (ms) of the lines that have passed. A line without ts counts as now.
 
@@ -131,7 +127,7 @@ class Latest:
     def watch(self, batches: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
         """The lines unchanged, with `ts` noted as they pass."""
         for batch in batches:
-            now = _now()
+            now = wall_ms()
             for line in batch:
                 self._note(line, now)
             yield batch

@@ -18,6 +18,7 @@ from saffron.cli.parsed import number_option
 from saffron.errors import LogError
 from saffron.runtime.log import Consumer, Record, TopicPartition
 from saffron.runtime.log.topics import topic_files
+from saffron.runtime.process.clock_watch import wall_ms
 
 _BATCH = 1000
 _WAIT = 0.2
@@ -110,7 +111,7 @@ class _Places:
         self._consumer = consumer
         self._topics = topics
         self._earliest = earliest
-        self._looked = _now_ms()
+        self._looked = wall_ms()
         where = [TopicPartition(name, one) for name in topics() for one in range(client.partitions(name))]
         self.next = {one: consumer.watermarks(one)[0 if earliest else 1] for one in where}
         consumer.assign(self.next)
@@ -118,11 +119,11 @@ class _Places:
     def read(self, records: Sequence[Record]) -> None:
         """Notes what has been read."""
         for record in records:
-            self.next[TopicPartition(record.topic, record.partition)] = record.offset + 1
+            self.next[record.where] = record.offset + 1
 
     def look(self) -> None:
         """Takes up partitions and topics that are new. Where the log does not answer, the next look finds them."""
-        now, followed = _now_ms(), {one.topic for one in self.next}
+        now, followed = wall_ms(), {one.topic for one in self.next}
         with suppress(LogError):
             where = [
                 TopicPartition(name, one)
@@ -142,10 +143,6 @@ class _Places:
         if self._earliest or where.topic in followed:
             return self._consumer.watermarks(where)[0]
         return self._consumer.offset_at(where, self._looked)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def line(record: Record) -> bytes:

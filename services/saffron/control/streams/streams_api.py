@@ -10,7 +10,7 @@ from aiohttp import web
 
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
-from saffron.control.requests import Send, definition_text, flag_of, json_body, now_ms, text_of
+from saffron.control.requests import Send, definition_text, flag_of, json_body, text_of
 from saffron.control.streams.bodies import applied_body, stream_body, topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.control.streams.definitions import plan_definition
@@ -20,6 +20,7 @@ from saffron.control.used_topics import UsedTopics
 from saffron.records.version import version_key
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.process.config import Settings
 from saffron.runtime.streams.unknown_names import no_stream
 
@@ -60,7 +61,7 @@ class StreamsApi:
         if record is None:
             raise Refused(404, "unknown", no_stream(name, self._tables.streams.all()))
         body = await asyncio.to_thread(lambda: stream_body(record, self.present()))
-        return answer({**body, "windowing": self._tables.live.windowing_of(name, now_ms())})
+        return answer({**body, "windowing": self._tables.live.windowing_of(name, wall_ms())})
 
     async def add(self, request: web.Request) -> web.Response:
         body = await json_body(request, set(_ADD))
@@ -122,7 +123,7 @@ class StreamsApi:
         change.
         """
         await self._send(self._topic, name.encode(), value)
-        self._tables.apply(self._topic, name.encode(), value, now_ms())
+        self._tables.apply(self._topic, name.encode(), value, wall_ms())
 
     def present(self) -> StreamContext:
         """The present state of the system, to check a change against."""

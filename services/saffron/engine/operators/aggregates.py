@@ -70,8 +70,8 @@ class UserAggregate:
     def plain(self) -> tuple[Step, Final]:
         """(step, final) in Python, of float64s.
 
-        They give what the compiled ones do, except where an infinity or NaN arises within a call that ends with a
-        finite number: an error of Python is one at once, as for `fold`.
+        They give what the compiled ones do, with one exception: an infinity or NaN may arise within a call that ends
+        with a finite number. Python raises an error there, which makes the value null at once, as for `fold`.
         """
         return _of_finite(_number(self.step, float)), _of_finite(_number(self.final, int))
 

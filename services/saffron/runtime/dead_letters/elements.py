@@ -32,7 +32,7 @@ def read_element(
     applied = stream.definition
     assert applied is not None
     definition = definition_of(applied)
-    where = TopicPartition(record.topic, record.partition)
+    where = record.where
     reader = SourceReader(where, lambda: definition, 1, max_future_ms, watermark, lambda: empty_tables(definition))
     batch, source = batch_of([record]), definition.source(record.topic)
     batch = batch if source is None else translate(source, batch)

@@ -129,7 +129,7 @@ class LastHop(Generic[C]):
                 self.chains[where].restart()
         self.busy_ns -= perf_counter_ns() - began if wait > 0 else 0
         for record in records:
-            found[TopicPartition(record.topic, record.partition)].append(record)
+            found[record.where].append(record)
         return found
 
     def _restart(self, topics: Sequence[str]) -> None:

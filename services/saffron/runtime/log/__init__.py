@@ -36,6 +36,11 @@ class Record:
     headers: tuple[tuple[str, bytes], ...] = ()
 
     @property
+    def where(self) -> TopicPartition:
+        """Its partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
     def size(self) -> int:
         """Bytes of its key and value."""
         return len(self.key or b"") + len(self.value or b"")

@@ -45,8 +45,8 @@ def each_that_is_there(
     silent = 0
     while unread:
         records = consumer.poll(batch, _POLL_SECONDS)
-        yield from (record for record in records if record.offset < marks[_place(record)][1])
-        last = {_place(record): record.offset for record in records}
+        yield from (record for record in records if record.offset < marks[record.where][1])
+        last = {record.where: record.offset for record in records}
         silent = 0 if last.keys() & unread.keys() else silent + 1
         # Behind the last record there may be a marker of a transaction only: then the end is told otherwise.
         read = [one for one, high in unread.items() if last.get(one, -1) >= high - 1 or consumer.at_end(one)]
@@ -57,10 +57,6 @@ def each_that_is_there(
             raise UnavailableError(
                 f"{place.topic}/{place.partition} cannot be read to its end: does the broker answer?"
             )
-
-
-def _place(record: Record) -> TopicPartition:
-    return TopicPartition(record.topic, record.partition)
 
 
 def first_record(log: Log, group: str, place: TopicPartition) -> Record | None:

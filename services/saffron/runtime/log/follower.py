@@ -55,7 +55,7 @@ class Follower:
 
     def _advance(self, records: Sequence[Record]) -> None:
         """Forgets the partitions whose last record was read, or has gone: the broker tells their end later."""
-        read = {TopicPartition(one.topic, one.partition): one.offset + 1 for one in records}
+        read = {one.where: one.offset + 1 for one in records}
         self._behind = {
             where: end
             for where, end in self._behind.items()

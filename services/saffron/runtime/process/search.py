@@ -1,5 +1,6 @@
-"""Searches beside the loop, as they may take long: a chain without a position reads a topic whole for its last record,
-and the coordinator of transactions may not answer.
+"""Searches beside the loop, as they may take long.
+
+A chain without a position reads a whole topic for its last record. The coordinator of its transactions may not answer.
 """
 
 from __future__ import annotations

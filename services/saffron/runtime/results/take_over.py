@@ -129,8 +129,8 @@ def _checked(blocks: Iterable[Block], check: Check) -> Iterator[Block]:
 def _is_own(plan: ChainPlan, topic: str, record: Record) -> bool:
     """True if the chain, whose input has the id `topic`, has written a record.
 
-    Only this system writes the topic of all results. Other systems, and earlier ones, have the same ce_source, and may
-    publish to the same topics: there only a record that names a place of this input is the chain's.
+    Only this system writes the topic of all results. Topics of PUBLISH may have records of other systems and of earlier
+    ones, with the same ce_source. There only a record that names a place of this input is the chain's.
     """
     if ("ce_source", plan.source) not in record.headers:
         return False

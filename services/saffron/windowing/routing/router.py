@@ -53,6 +53,7 @@ class Router:
         self._formats = formats
         self._background = background
         self._searches: Background | None = None
+        self._starts: Background = at_once
         self._report = metrics.add
         self._metrics = RouteMetrics(metrics, self._is_merged)
         self._threads = ExitStack()
@@ -240,9 +241,9 @@ class Router:
         Starts the threads for commits, if the router was given none.
         """
         if self._searches is None:
-            self._starts = on_own_thread if self._background is None else at_once
             self._searches = one_at_a_time(self._threads, self._background)
         if self._background is None:
+            self._starts = on_own_thread
             self._background = self._threads.enter_context(ThreadPoolExecutor(_THREADS, "routes")).submit
 
         def partitions(topic: str) -> int:

@@ -64,7 +64,7 @@ def tab(loop: asyncio.Runner, chromium: str, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def look(world: World, loop: asyncio.Runner, tab: Tab, monkeypatch: pytest.MonkeyPatch) -> Look:
     """Runs a talk with the page in a browser; its scripts must not have complained."""
-    monkeypatch.setattr(api, "now_ms", lambda: world.now)
+    monkeypatch.setattr(api, "wall_ms", lambda: world.now)
 
     async def run(talk: Talk, token: str) -> list[str]:
         async with serving(world, token) as url:

@@ -257,7 +257,7 @@ def test_tail_shows_partitions_and_topics_that_come_while_it_runs(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tail, "_LOOK", 0.0)
-    monkeypatch.setattr(tail, "_now_ms", lambda: 5)
+    monkeypatch.setattr(tail, "wall_ms", lambda: 5)
     producer = client.log.producer()
     producer.send("trades", 0, b"before it began")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from saffron.engine.events.block import Block, Control
@@ -13,15 +13,13 @@ from saffron.engine.operators.operator import ResultOperator
 from saffron.runtime.hops.tags import BlockTag, ClaimTag, read_tag
 from saffron.runtime.log import Record, TopicPartition, TopicSpec
 from saffron.runtime.process.background import Background, at_once
-from saffron.runtime.process.config import Settings
-from saffron.runtime.result_formats.rows import RowFormats
-from saffron.runtime.results.chain_plan import ChainPlan, Limits, Place
-from saffron.runtime.results.published import PublishedTopics
+from saffron.runtime.results.chain_plan import Limits, Place
 from saffron.runtime.results.result_chain import ResultChain
 from saffron.runtime.telemetry.metrics import Metrics
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, columns
+from tests.unit.runtime.fakes import FakeOperator, columns
+from tests.unit.runtime.plans import plan_of
 
 WHERE, OUTPUT, LETTERS = (TopicPartition(topic, 0) for topic in ("admitted", "results", "letters"))
 LIMITS = Limits(
@@ -88,21 +86,21 @@ class Bench:
         consumer = log.consumer("matcher", committed_only=True)
         consumer.assign({WHERE: 0})
         consumer.pause([WHERE])
-        plan = ChainPlan(
+        plan = plan_of(
+            log,
             WHERE,
-            output,
-            LETTERS,
-            "matcher.0",
-            "matcher",
             self.directory,
-            operator,
-            FakeObserver,
+            output=output,
+            letters=LETTERS,
+            operator=operator,
             report_failure=self.told.append,
-            published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
+            source=b"/test",
+            snapshot_executor=background,
+            commit_executor=commits,
+            start_executor=starts,
+            search_executor=searches,
+            report=self.metrics.add,
         )
-        plan = replace(plan, source=b"/test", snapshot_executor=background, commit_executor=commits)
-        plan = replace(plan, start_executor=starts)
-        plan = replace(plan, report=self.metrics.add, search_executor=searches)
         chain = ResultChain(log, consumer, plan, limits, lambda: float(self.now))
         self._consumer = consumer
         return chain, log

@@ -14,16 +14,13 @@ from saffron.engine.events.codec import decode_block, encode_block
 from saffron.engine.operators.operator import State
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.runtime.process.config import Settings
-from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results import rest
-from saffron.runtime.results.chain_plan import ChainPlan
-from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.rest import REST_MS, Rest
 from saffron.runtime.results.result_chain import ResultChain
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, columns
+from tests.unit.runtime.fakes import FakeOperator, columns
+from tests.unit.runtime.plans import plan_of
 from tests.unit.runtime.results import chain_bench
 
 WHERE, OUTPUT, LETTERS = (TopicPartition(topic, 0) for topic in ("admitted", "results", "letters"))
@@ -75,19 +72,18 @@ class Bench:
         self._consumer = log.consumer("greta", committed_only=True)
         self._consumer.assign({WHERE: 0})
         self._consumer.pause([WHERE])
-        plan = ChainPlan(
+        plan = plan_of(
+            log,
             WHERE,
-            OUTPUT,
-            LETTERS,
-            "greta.0",
-            "greta",
             self.directory,
-            lambda note: Queried(),
-            FakeObserver,
-            report_failure=lambda failure: None,
-            published=PublishedTopics(log, TopicSpec("", 1, {}), RowFormats(Settings())),
+            group="greta",
+            partitions=1,
+            output=OUTPUT,
+            letters=LETTERS,
+            operator=lambda note: Queried(),
+            source=b"/test",
+            has_queries=lambda: self.registered,
         )
-        plan = replace(plan, source=b"/test", has_queries=lambda: self.registered)
         self.chain = ResultChain(log, self._consumer, plan, LIMITS, lambda: float(self.now))
 
     def block(self, results: int = 0, query: str = "") -> None:

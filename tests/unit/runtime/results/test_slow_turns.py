@@ -14,14 +14,12 @@ from saffron.engine.operators.operator import History
 from saffron.runtime.hops.last_hop import LastHop
 from saffron.runtime.hops.tags import BlockTag, ClaimTag
 from saffron.runtime.log import TopicPartition, TopicSpec
-from saffron.runtime.process.config import Settings
-from saffron.runtime.result_formats.rows import RowFormats
 from saffron.runtime.results.chain_plan import ChainPlan
-from saffron.runtime.results.published import PublishedTopics
 from saffron.runtime.results.result_chain import ResultChain
 from tests.memory.memory_broker import MemoryBroker
 from tests.memory.memory_log import MemoryLog
-from tests.unit.runtime.fakes import FakeObserver, FakeOperator, FakeResults, columns
+from tests.unit.runtime.fakes import FakeOperator, FakeResults, columns
+from tests.unit.runtime.plans import plan_of
 from tests.unit.runtime.results.chain_bench import LIMITS
 
 QUICK, SLOW = 0, 1
@@ -76,17 +74,9 @@ class Member:
         def work() -> None:
             self.now += self._block_ms
 
-        return ChainPlan(
-            where=where,
-            output=TopicPartition("results", where.partition),
-            letters=TopicPartition("letters", where.partition),
-            transactional_id=f"matcher.{where.partition}",
-            group="matcher",
-            directory=self._directory / str(where.partition),
-            operator=lambda note: SlowOperator(work) if where.partition == SLOW else FakeOperator(),
-            observer=FakeObserver,
-            report_failure=lambda failure: None,
-            published=PublishedTopics(log, TopicSpec("", 2, {}), RowFormats(Settings())),
+        own = self._directory / str(where.partition)
+        return plan_of(
+            log, where, own, operator=lambda note: SlowOperator(work) if where.partition == SLOW else FakeOperator()
         )
 
 
