@@ -14,11 +14,10 @@ import shutil
 import sys
 import tempfile
 import time
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from bench.shared.table import arguments, median, report
+from bench.shared.table import arguments, median, picked, report
 
 from saffron.engine.events.raw import batch_of_lines
 from saffron.engine.kernels import jit
@@ -98,9 +97,8 @@ def main() -> None:
 def _rows(chosen: Any, warmed: Path) -> None:
     from tests.patterns.test_cases import RUNNABLE
 
-    cases = [case for case in RUNNABLE if any(fnmatch(case.path.stem, one) for one in chosen.only.split(","))]
-    if not cases:
-        raise SystemExit(f"no text case is called {chosen.only}")
+    named = picked(chosen.only, dict.fromkeys(case.path.stem for case in RUNNABLE))
+    cases = [case for case in RUNNABLE if case.path.stem in named]
     rows = sorted((measured(case, warmed) for case in cases), key=lambda row: -row["first ms"])
     times = [row["first ms"] for row in rows]
     slow = sum(one > 2000 for one in times)

@@ -8,13 +8,12 @@ numbers. The engines run by turns. `table` and `scan` are processor times where 
 from __future__ import annotations
 
 from dataclasses import replace
-from fnmatch import fnmatch
 from typing import Any
 
 from bench.papers.match import one_pass
 from bench.shared.stock import blocks
 from bench.shared.streams import stream
-from bench.shared.table import arguments, median, report
+from bench.shared.table import arguments, median, picked, report
 from bench.shared.workloads import WORKLOADS, Workload
 
 from saffron.engine.events.column_operations import slice_columns
@@ -60,7 +59,7 @@ def measured(workload: Workload, runs: int, events: int, block: int) -> dict[str
 
 def main() -> None:
     asked = arguments(__doc__ or "", block=32_768, events=60_000, only="*")
-    named = [one for one in WORKLOADS.values() if any(fnmatch(one.name, pattern) for pattern in asked.only.split(","))]
+    named = [WORKLOADS[name] for name in picked(asked.only, WORKLOADS)]
     rows = [measured(one, asked.runs, asked.events, asked.block) for one in named]
     title = f"engines, {asked.events:,} events in blocks of {asked.block:,}, {asked.runs} runs"
     report(title, [row for row in rows if row is not None], asked.json)

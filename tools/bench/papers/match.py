@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from bench.shared.peers import measure, reason
 from bench.shared.set_hash import set_hash
 from bench.shared.stock import blocks
 from bench.shared.streams import stream
-from bench.shared.table import arguments, median, report
+from bench.shared.table import arguments, median, picked, report
 from bench.shared.workloads import WORKLOADS, Workload
 
 from saffron.engine.events.block import Block
@@ -116,16 +115,13 @@ def beside(row: dict[str, Any], lines: Sequence[dict[str, Any]]) -> dict[str, An
 def main() -> None:
     chosen = arguments(__doc__ or "", block=32_768, only="*", peers="", limit=60.0)
     rows = []
-    for workload in WORKLOADS.values():
-        if any(fnmatch(workload.name, pattern) for pattern in chosen.only.split(",")):
-            row = ours(workload, chosen.runs, chosen.block)
-            if chosen.peers:
-                folder = Path(chosen.peers)
-                lines = [measure(folder, peer, workload.name, chosen.runs, chosen.limit) for peer in workload.peers]
-                row = beside(row, lines)
-            rows.append(row)
-    if not rows:
-        raise SystemExit(f"no workload is called {chosen.only}; there are {', '.join(WORKLOADS)}")
+    for name in picked(chosen.only, WORKLOADS):
+        row = ours(WORKLOADS[name], chosen.runs, chosen.block)
+        if chosen.peers:
+            folder = Path(chosen.peers)
+            lines = [measure(folder, peer, name, chosen.runs, chosen.limit) for peer in WORKLOADS[name].peers]
+            row = beside(row, lines)
+        rows.append(row)
     load = os.getloadavg()[0]
     title = f"matches as sequence numbers, blocks of {chosen.block:,} events, {chosen.runs} runs, load {load:.1f}"
     report(title, rows, chosen.json, width=240 if chosen.peers else 160)

@@ -25,7 +25,7 @@ from bench.shared.chart import chart
 from bench.shared.peers import measure, reason
 from bench.shared.stock import blocks, opening
 from bench.shared.streams import priced
-from bench.shared.table import arguments, clocked, median, report
+from bench.shared.table import arguments, clocked, median, picked, report
 from bench.shared.trend_queries import papers, stream_of, uniform
 
 from saffron.engine.events.columns import Columns
@@ -247,7 +247,9 @@ def draw(folder: Path, sizes: Sequence[Row], shares: Sequence[Row], groups: Sequ
 
 
 def main() -> None:
-    chosen = arguments(__doc__ or "", data="", varpulis="", peers="", limit=60.0, charts="", only="")
+    chosen = arguments(__doc__ or "", data="", varpulis="", peers="", limit=60.0, charts="", only="*")
+    if chosen.charts and chosen.only != "*":
+        raise SystemExit("--charts: the charts are of all parts; leave --only out")
     folder = Path(chosen.data) if chosen.data else None
     found: dict[str, list[Row]] = {}
     parts: dict[str, Callable[[], Iterable[Row]]] = {
@@ -260,14 +262,12 @@ def main() -> None:
         "engines": lambda: engines(Path(chosen.peers), chosen.runs, chosen.limit) if chosen.peers else iter(()),
         "Varpulis": lambda: varpulis(Path(chosen.varpulis), chosen.runs) if chosen.varpulis else iter(()),
     }
-    for title, part in parts.items():
-        if chosen.only and chosen.only not in title:
-            continue
-        found[title] = list(part())
+    for title in picked(chosen.only, parts):
+        found[title] = list(parts[title]())
         if found[title]:
             path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-{title.replace(' ', '-')}")
             report(f"trends: {title}, medians of {chosen.runs} runs", found[title], path, width=140)
-    if chosen.charts and not chosen.only:
+    if chosen.charts:
         draw(Path(chosen.charts), found["events a window"], found["selectivity"], found["groups"])
 
 

@@ -9,8 +9,9 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,15 @@ def arguments(description: str, **extra: Any) -> argparse.Namespace:
     for name, default in extra.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     return parser.parse_args()
+
+
+def picked(only: str, names: Iterable[str]) -> list[str]:
+    """The names that `--only` gives, in order: each name or pattern (`*`, `?`) of the comma-separated list has one."""
+    patterns, known = only.split(","), list(names)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise SystemExit(f"--only: nothing is called {pattern!r}; there are: {', '.join(known)}")
+    return [name for name in known if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def clocked(work: Callable[[], object]) -> float:
