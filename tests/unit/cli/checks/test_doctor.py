@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
-from saffron.cli.checks.cluster import look as cluster_look
 from saffron.cli.checks.cluster import permissions, topics
 from saffron.cli.checks.cluster.formats import check_formats
-from saffron.cli.checks.cluster.look import InputWord, Look, look_at_topics, look_further
+from saffron.cli.checks.cluster.look import InputWord
 from saffron.cli.checks.of_cluster import judge
-from saffron.cli.client import Client
 from saffron.cli.finding import ERROR, WARNING
 from saffron.errors import LogError
-from saffron.records.stream import AppliedDefinition, StreamRecord
-from saffron.runtime.local.processes import ProcessId
-from saffron.runtime.local.state import ServiceState, SystemState
-from saffron.runtime.log import Record, TopicPartition, TopicSpec
-from saffron.runtime.log.inspect import PartitionFacts, TopicFacts
-from saffron.runtime.log.topics import Topics, topic_specs
-from tests.memory.memory_broker import MemoryBroker
-from tests.memory.memory_log import MemoryLog
+from saffron.runtime.log import TopicPartition
+from saffron.runtime.log.inspect import PartitionFacts
 from tests.unit.cli.checks.sound import (
     NOW,
-    PARTITIONS,
     SETTINGS,
     bad,
     digests,
@@ -40,9 +27,7 @@ from tests.unit.cli.checks.sound import (
     sound,
     stream,
 )
-from tests.unit.runtime.written import write_letter
-
-Spoil = Callable[[Look], Look]
+from tests.unit.cli.checks.spoiled import Spoil, partitions, process, told, topic
 
 
 def test_a_sound_system_gives_no_finding() -> None:
@@ -50,42 +35,6 @@ def test_a_sound_system_gives_no_finding() -> None:
     assert bad(judge(look)) == []
     assert bad(topics.check_there(look)) == []
     assert bad(permissions.check_permissions(look)) == []
-
-
-def topic(name: str, **config: str) -> Spoil:
-    """A setting of one topic is another."""
-
-    def spoil(look: Look) -> Look:
-        facts = look.topics[f"saffron.{name}"]
-        changed = replace(facts, config={**facts.config, **{one.replace("_", "."): config[one] for one in config}})
-        return replace(look, topics={**look.topics, f"saffron.{name}": changed})
-
-    return spoil
-
-
-def partitions(name: str, *facts: PartitionFacts) -> Spoil:
-    def spoil(look: Look) -> Look:
-        changed = replace(look.topics[f"saffron.{name}"], partitions=facts)
-        return replace(look, topics={**look.topics, f"saffron.{name}": changed})
-
-    return spoil
-
-
-def told(service: str, **fields: Any) -> Spoil:
-    """A partition of a service said something else all the while."""
-
-    def spoil(look: Look) -> Look:
-        others = tuple(one for one in look.digests if (one.service, one.partition) != (service, 1))
-        return replace(look, digests=others + tuple(digests(service, 1, **fields)))
-
-    return spoil
-
-
-def process(state: str) -> Spoil:
-    one = ServiceState("greta", state, 1, "/logs/greta.log", None, 4, "fetching")
-    return lambda look: replace(
-        look, state=SystemState("running", "", ProcessId(1, "x"), "saffron.", "kafka:9092", False, 3, services=(one,))
-    )
 
 
 GOOD = PartitionFacts(1, (1, 2, 3), (1, 2, 3))
@@ -336,63 +285,6 @@ def test_events_from_before_partitions_were_added_lie_right() -> None:
     assert found.what.startswith("murmur2 puts 1 of the last 4 keyed events elsewhere: key 'IBM' is in partition 1")
 
 
-def test_old_snapshots_are_named(tmp_path: Path) -> None:
-    look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
-    earlier = tuple(replace(one, at=one.at - 60_000, stamped=one.stamped - 60_000) for one in look.digests)
-    look = replace(look, digests=earlier + look.digests)
-    (tmp_path / "matcher").mkdir()
-    (one,) = bad(one for one in judge(look) if one.check == "snapshots")
-    assert one.state == ERROR
-    assert one.where.endswith("matcher/saffron.admitted/1")
-    assert "there is none, though events came" in one.what
-
-
-@pytest.mark.parametrize("before", [False, True])
-def test_events_that_came_in_one_go_need_no_snapshot(tmp_path: Path, before: bool) -> None:
-    """As those of a quiet topic that a stream is added on, or of one that was quiet `before`."""
-    look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
-    folder = tmp_path / "matcher" / "saffron.admitted" / "1"
-    folder.mkdir(parents=True)
-    if before:
-        look = replace(look, digests=tuple(replace(one, at=one.at - 600_000) for one in look.digests) + look.digests)
-        saved = folder / "1.snapshot"
-        saved.touch()
-        os.utime(saved, (NOW / 1000 - 300, NOW / 1000 - 300))
-    look = replace(look, now=look.now + 600_000)
-    assert not [one for one in bad(judge(look)) if one.check == "snapshots"]
-
-
-@pytest.mark.parametrize("lives", [2, 3, 5])
-def test_a_service_that_dies_again_and_again_writes_no_snapshot_between(lives: int, tmp_path: Path) -> None:
-    """It waits for the next one anew after each take-over, so that less than a minute of events is unsaved."""
-    last, away, took = NOW - 1_000, 30_000, 9_000
-    begins = [last - one * (took + away) - took for one in range(lives)]
-    (one, *_) = digests("matcher", 1, events=5)
-    alive = tuple(
-        replace(one, at=at, stamped=at + 3) for begin in begins for at in range(begin, begin + took + 1, 1_000)
-    )
-    look = replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path))
-    look = replace(look, digests=(*(one for one in look.digests if one.service != "matcher"), *alive))
-    folder = tmp_path / "matcher" / "saffron.admitted" / "1"
-    folder.mkdir(parents=True)
-    saved = folder / "1.snapshot"
-    saved.touch()
-    os.utime(saved, (min(begins) / 1000 - 1, min(begins) / 1000 - 1))
-    assert not [one for one in bad(judge(look)) if one.check == "snapshots"]
-
-
-def test_a_snapshot_that_never_is_written_is_named_though_its_service_dies_of_it(tmp_path: Path) -> None:
-    look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
-    (tmp_path / "matcher").mkdir()
-    took, away = 11, 4  # digests
-    ours = [one for one in look.digests if (one.service, one.partition) == ("matcher", 1)]
-    earlier = [replace(one, at=one.at - 60_000, stamped=one.stamped - 60_000) for one in ours]
-    alive = [one for index, one in enumerate([*earlier, *ours]) if index % (took + away) < took]
-    others = (one for one in look.digests if (one.service, one.partition) != ("matcher", 1))
-    (one,) = bad(one for one in judge(replace(look, digests=(*others, *alive))) if one.check == "snapshots")
-    assert "there is none, though events came" in one.what
-
-
 def test_missing_topics_are_named_and_another_prefix_is_guessed() -> None:
     look = sound()
     without = {name: facts for name, facts in look.topics.items() if name != "saffron.load"}
@@ -431,103 +323,3 @@ def test_a_registry_that_does_not_answer_is_named() -> None:
         ("stream events", "the schema registry at http://r:1 does not answer"),
         ("results", "the schema registry at http://r:2 does not answer"),
     ]
-
-
-class FakeCluster:
-    """What Kafka's admin client would say of topics in memory."""
-
-    brokers = 1
-
-    def __init__(self, broker: MemoryBroker) -> None:
-        self._broker = broker
-        self.names = frozenset(broker.topics)
-
-    def denied(self, topics: Any) -> frozenset[str]:
-        return frozenset(name for name in topics if name == "secret")
-
-    def topics(self, names: Any) -> dict[str, TopicFacts]:
-        there = {name: self._broker.topics[name] for name in names if name in self._broker.topics}
-        one = PartitionFacts(1, (1,), (1,))
-        return {name: TopicFacts((one,) * len(logs), self._broker.configs[name]) for name, logs in there.items()}
-
-    def unstable(self, topics: Mapping[str, int]) -> dict[TopicPartition, int]:
-        places = {TopicPartition(name, i): log for name in topics for i, log in enumerate(self._broker.topics[name])}
-        return {place: log.stable for place, log in places.items() if log.stable < log.high}
-
-
-@pytest.mark.parametrize(
-    "strange",
-    [
-        {"at": "now"}, {"interval_ms": 0}, {"events": "5"}, {"service": ["m"]}, {"lag": 1.5}, {"shed": {}},
-        {"inputs": [5]}, {"inputs": 5}, {"inputs": [{"topic": "t", "partition": 0, "incidents": [{}]}]},
-        {"troubles": 5},
-    ],
-)  # fmt: skip
-def test_a_digest_of_another_form_is_passed_over(strange: dict[str, Any]) -> None:
-    names = ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
-    first = digests("matcher", 0)[0]
-    body = {name: getattr(first, name) for name in names} | {"inputs": [], "troubles": []}
-    kept, lost = (Record("saffron.health", 0, 0, NOW, b"x", orjson.dumps(one)) for one in (body, body | strange))
-    assert len(cluster_look._digests([kept, lost], {})) == len(cluster_look._inputs([kept, lost])) == 1
-
-
-@pytest.mark.parametrize("most", [2, 5, 6])
-def test_a_look_says_from_which_time_on_it_knows_all(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    times = itertools.count(NOW)
-    broker = MemoryBroker(lambda: next(times))
-    log = MemoryLog(broker)
-    log.create_topics(topic_specs("saffron.", 2))
-    client, cluster = Client(replace(SETTINGS, replication=1), log), FakeCluster(broker)
-    for place in range(5):
-        write_letter(log, Topics("saffron."), place % 2, b"-", "not-json", "-")
-        client.put("saffron.health", "windowing", b"{}")
-    monkeypatch.setattr(cluster_look, "_LETTERS", most)
-    monkeypatch.setattr(cluster_look, "_DIGESTS", most)
-    look = look_further(look_at_topics(cluster, client.settings, NOW), cluster, client, None, lambda: NOW + 1000)
-    assert len(look.letters) == min(most, 5)
-    assert look.letters_since == (look.letters[0].at if most < 5 else 0)
-    digests = [one.timestamp for one in cluster_look.newest(client, "saffron.health", 9)]
-    assert look.digests_since == (digests[-most] if most <= 5 else 0)
-
-
-def test_a_look_gathers_what_topics_hold() -> None:
-    broker = MemoryBroker(lambda: NOW)
-    log = MemoryLog(broker)
-    mine = replace(SETTINGS, replication=1)
-    log.create_topics(topic_specs(mine.prefix, PARTITIONS))
-    log.create_topics([TopicSpec("crm", 1, {"cleanup.policy": "delete", "retention.ms": "5"})])
-    client, cluster = Client(mine, log), FakeCluster(broker)
-    client.put("saffron.streams", "events", stream().encode())
-    tables = [f"{{name: {name}, topic: {name}, key: id}}" for name in ("crm", "secret", "gone")]
-    merged = AppliedDefinition(f"stream: s\nsources: [{{topic: o}}]\ntables: [{', '.join(tables)}]", {"o": 0}, 1)
-    client.put("saffron.streams", "s", StreamRecord("s", "saffron.s", definition=merged).encode())
-    client.put("saffron.queries", "q", query().record.encode())
-    client.put("saffron.query-status", "q/windowing/events/0", query().statuses[0].encode())
-    client.put("saffron.health", "windowing", b'{"broken": true}')
-    for one in sound().digests[-1:]:
-        body = {
-            name: getattr(one, name)
-            for name in ("service", "stream", "partition", "at", "interval_ms", "events", "lag")
-        }
-        client.put("saffron.health", "greta/events/2", orjson.dumps(body))
-    producer = log.producer()
-    producer.send_many("saffron.events", [{"value": b"{}", "key": b"IBM"}])
-    producer.flush(1.0)
-    hanging = log.producer("foreign")
-    hanging.begin()
-    hanging.send("saffron.trends", 0, b"{}")
-    hanging.flush(1.0)
-    first = look_at_topics(cluster, mine, NOW)
-    look = look_further(first, cluster, client, None, lambda: NOW + 60_000)
-    assert not bad(topics.check_there(first))
-    assert [one.service for one in look.digests] == ["greta"]
-    broker.leaderless.add(TopicPartition("saffron.events", PARTITIONS - 1))
-    assert len(look_further(first, cluster, client, None, lambda: NOW).events["events"]) <= 1, "a client would wait"
-    client.put("saffron.streams", "events", None)
-    client.put("saffron.streams", "events", stream().encode())
-    assert look_further(first, cluster, client, None, lambda: NOW + 60_000).digests == (), "of the stream before"
-    assert (look.queries["q"].state, look.queries["q"].reason) == ("starting", "not yet on partitions 1, 2")
-    assert len(look.events["events"]) == 1
-    found = {(one.check, one.where) for one in bad(judge(look))}
-    assert {("tables", f"stream s, table {name}") for name in ("crm", "secret", "gone")} <= found
-    assert {("transactions", "saffron.trends/0"), ("heartbeat", "windowing"), ("heartbeat", "greta")} <= found
