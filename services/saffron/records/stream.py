@@ -35,7 +35,7 @@ _FIELDS = frozenset(
         "definition",
     },
 )
-_DEFINITION_FIELDS = frozenset({"text", "numbers", "version"})
+_DEFINITION_FIELDS = frozenset({"text", "numbers", "version", "partitions"})
 
 
 @dataclass(frozen=True)
@@ -43,26 +43,31 @@ class AppliedDefinition:
     """The definition of a merged stream (`saffron.mapping`), as it was applied.
 
     `text`: YAML. `numbers`: topic of each source that the stream ever had -> the source's number. `version`: how many
-    definitions of the stream were applied so far. `unknown`: fields of a later format, kept unchanged.
+    definitions of the stream were applied so far. `partitions`: topic -> the partitions that it had when it became a
+    source; later ones were added, and are read from their first record. `unknown`: fields of a later format, kept
+    unchanged.
     """
 
     text: str
     numbers: Mapping[str, int]
     version: int
+    partitions: Mapping[str, int] = field(default_factory=dict)
     unknown: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> AppliedDefinition:
         """The definition in a record. RecordError: it cannot be read."""
-        numbers = require(body, "numbers", dict)
-        if not all(isinstance(number, int) for number in numbers.values()):
-            raise RecordError('"numbers" of the definition should be whole numbers by topic')
-        version = require(body, "version", int)
-        return cls(require(body, "text", str), numbers, version, unknown_fields(body, _DEFINITION_FIELDS))
+        numbers, partitions = require(body, "numbers", dict), optional(body, "partitions", dict) or {}
+        for name, counts in (("numbers", numbers), ("partitions", partitions)):
+            if not all(isinstance(number, int) for number in counts.values()):
+                raise RecordError(f'"{name}" of the definition should be whole numbers by topic')
+        version, unknown = require(body, "version", int), unknown_fields(body, _DEFINITION_FIELDS)
+        return cls(require(body, "text", str), numbers, version, partitions, unknown)
 
     def body(self) -> dict[str, Any]:
         """The fields, as the API shows them."""
-        return {"text": self.text, "numbers": dict(self.numbers), "version": self.version, **self.unknown}
+        partitions = {"partitions": dict(self.partitions)} if self.partitions else {}
+        return {"text": self.text, "numbers": dict(self.numbers), "version": self.version, **partitions, **self.unknown}
 
 
 @dataclass(frozen=True)

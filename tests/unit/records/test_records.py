@@ -36,7 +36,9 @@ def a_stream(draw: random.Random) -> StreamRecord:
         format=form,
         registry="http://r" if form in WITH_REGISTRY else None,
         generation=draw.randrange(1, 4),
-        definition=draw.choice((None, AppliedDefinition("stream: s", {"t": 0}, 2, draw.choice(LATER)))),
+        definition=draw.choice(
+            (None, AppliedDefinition("stream: s", {"t": 0}, 2, draw.choice(({}, {"t": 3})), draw.choice(LATER)))
+        ),
         unknown=draw.choice(LATER),
     )
 

@@ -145,6 +145,26 @@ def test_a_source_is_read_from_where_its_definition_says(tmp_path: Path) -> None
     assert shop.letters() == {}
 
 
+@pytest.mark.parametrize("known", [{}, {"orders": 1}, {"orders": 2}])
+def test_a_partition_that_is_added_is_read_from_its_first_record_though_the_source_is_from_its_end(
+    known: dict[str, int], tmp_path: Path
+) -> None:
+    """`known`: partitions when the topic became a source; none: it was written by a version that did not say."""
+    shop = Shop(1, tmp_path, NO_CHAOS)
+    for partition in range(2):
+        shop.send("orders", partition, {"order_id": f"{partition}", "at": 1_000_000})
+    shop.twin = Twin()
+    record = shop.record(SHOP.replace("- topic: orders", "- topic: orders\n  start: latest"))
+    assert record.definition is not None
+    shop.put(replace(record, definition=replace(record.definition, partitions=known)))
+    places = [TopicPartition("orders", partition) for partition in range(2)]
+    shop.world.settle(lambda: all(("t.router.shop", place) in shop.world.broker.offsets for place in places))
+    shop.finish(2)
+    shop.world.settle(shop.is_read)
+    found = [key[1:3] for partition in range(TARGETS) for key in shop.order(partition) if key[0] < 4_000_000]
+    assert found == ([(0, 1)] if known == {"orders": 1} else [])
+
+
 def test_messages_of_the_past_are_stamped_anew_so_that_retention_keeps_them(tmp_path: Path) -> None:
     shop = Shop(1, tmp_path, NO_CHAOS)
     shop.apply(SHOP)

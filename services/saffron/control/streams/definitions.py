@@ -43,10 +43,12 @@ def plan_definition(text: str, now: StreamContext) -> StreamPlan:
         if count > 1:
             raise Refused(400, "key", f"`partitions: {count}` needs a `key`, by which events are spread over them")
     if before is None:
-        found = with_topics(None, _new(text, wanted, now), StreamChange(wanted.name, partitions=count), now)
+        record = _new(text, wanted, counts, now)
+        found = with_topics(None, record, StreamChange(wanted.name, partitions=count), now)
     else:
         _refuse_another_place(before, wanted, now)
-        found = with_topics(before, _applied(text, wanted, before), StreamChange(wanted.name), now, count)
+        record = _applied(text, wanted, counts, before)
+        found = with_topics(before, record, StreamChange(wanted.name), now, count)
     return replace(found, alone=sum(counts.values()) == 1)
 
 
@@ -159,8 +161,8 @@ def require_in_folder(wanted: StreamDefinition) -> None:
             )
 
 
-def _new(text: str, wanted: StreamDefinition, now: StreamContext) -> StreamRecord:
-    """The record of a new merged stream."""
+def _new(text: str, wanted: StreamDefinition, counts: Mapping[str, int], now: StreamContext) -> StreamRecord:
+    """The record of a new merged stream. `counts`: partitions of its sources, by topic."""
     numbers = {one.topic: one.number for one in wanted.sources}
     record = StreamRecord(
         name=wanted.name,
@@ -169,7 +171,7 @@ def _new(text: str, wanted: StreamDefinition, now: StreamContext) -> StreamRecor
         disorder=wanted.disorder,
         idle=wanted.idle,
         silence=wanted.silence,
-        definition=AppliedDefinition(text, numbers, 1),
+        definition=AppliedDefinition(text, numbers, 1, counts),
     )
     while now.used(record.topic) or inner_topics_used(record, now) or _is_other(record, now):
         record = record.of_next_generation()
@@ -183,8 +185,8 @@ def _is_other(record: StreamRecord, now: StreamContext) -> bool:
     return own or any(one.topic == record.topic for one in now.streams.values())
 
 
-def _applied(text: str, wanted: StreamDefinition, before: StreamRecord) -> StreamRecord:
-    """The record with the definition, sources of known topics under their numbers."""
+def _applied(text: str, wanted: StreamDefinition, counts: Mapping[str, int], before: StreamRecord) -> StreamRecord:
+    """The record with the definition, sources of known topics under their numbers, with the partitions of then."""
     applied = before.definition
     assert applied is not None
     if text == applied.text:
@@ -195,7 +197,16 @@ def _applied(text: str, wanted: StreamDefinition, before: StreamRecord) -> Strea
         disorder=wanted.disorder,
         idle=wanted.idle,
         silence=wanted.silence,
-        definition=replace(applied, text=text, numbers=numbers, version=applied.version + 1),
+        definition=replace(
+            applied,
+            text=text,
+            numbers=numbers,
+            version=applied.version + 1,
+            partitions={
+                **{name: count for name, count in counts.items() if name not in applied.numbers},
+                **applied.partitions,
+            },
+        ),
     )
 
 

@@ -93,7 +93,7 @@ class RoutePlans:
             loading=self._is_loading,
             all_began=self._all_began,
             reader=partial(self._merging, where) if merged else self._rekeying,
-            start=partial(self._start, where.topic),
+            start=partial(self._start, where),
             idle=partial(self._idle, where.topic),
             any_idle=self.any_idle,
             stamp=_fresh if merged else _kept,
@@ -187,9 +187,12 @@ class RoutePlans:
         source = definition.source(topic)
         return definition.idle if source is None or source.idle is None else source.idle
 
-    def _start(self, topic: str) -> Start | int:
-        source = None if self.definition is None else self.definition.source(topic)
-        return Start.EARLIEST if source is None else source.start
+    def _start(self, where: TopicPartition) -> Start | int:
+        source, applied = None if self.definition is None else self.definition.source(where.topic), self._current()
+        if source is None or applied.definition is None:
+            return Start.EARLIEST
+        is_added = where.partition >= applied.definition.partitions.get(where.topic, where.partition + 1)
+        return Start.EARLIEST if is_added and source.start is Start.LATEST else source.start
 
     def _letter(self, record: Record, unread: Unread) -> LetterMessage:
         """The dead letter of an element of `record` that is no event, with the element alone if it can be cut out."""

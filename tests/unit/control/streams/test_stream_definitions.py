@@ -82,6 +82,15 @@ def test_the_same_file_twice_changes_nothing(client: Client) -> None:
     assert sentences_of(words) == []
 
 
+def test_a_source_keeps_the_partitions_that_it_had_when_it_became_one(client: Client) -> None:
+    counts = {"orders": 3, "payments": client.log.partitions("payments")}
+    apply(client, SHOP)
+    client.log.add_partitions("orders", 5)
+    later = apply(client, SHOP + TRUCKS).record.definition
+    assert later is not None
+    assert later.partitions == {**counts, "trucks": client.log.partitions("trucks")}
+
+
 def test_a_source_keeps_its_number_through_changes_and_roll_backs(client: Client) -> None:
     apply(client, SHOP)
     assert numbers(apply(client, SHOP + TRUCKS)) == {"orders": 0, "payments": 1, "trucks": 2}
