@@ -14,6 +14,10 @@ DEFAULT_STREAM = "events"
 """The stream that always exists; its topics' names have no stream name in them."""
 
 
+_REPLICAS = 3
+"""The copies of a partition with which one broker may die while another one is away."""
+
+
 @dataclass(frozen=True)
 class TopicFile:
     """One file of schemas/, with the fields that services need (schemas/README.md explains them).
@@ -96,6 +100,11 @@ def stream_topics(prefix: str, stem: str, partitions: int) -> list[TopicSpec]:
         files["windows"].spec(topics.windows_of(stem), partitions),
         files["admitted"].spec(topics.admitted_of(stem), partitions),
     ]
+
+
+def replicas_of(asked: int, brokers: int) -> int:
+    """The copies of a new topic's partitions. `asked`: by the settings; 0: three, or as many as there are brokers."""
+    return asked or min(_REPLICAS, brokers)
 
 
 @cache

@@ -121,7 +121,7 @@ class Settings:
     )
     results_registry: str = _setting("", "URL of the schema registry of results, where they are avro or protobuf")
     partitions: int = _setting(1, "partitions of a topic that `up` creates", 1)
-    replication: int = _setting(1, "replicas of a topic that `up` creates", 1)
+    replication: int = _setting(0, "replicas of a topic that is created; 0: three, or as many as there are brokers", 0)
     commit_ms: int = _setting(10, "least time between two transactions of matcher and greta", 1)
     result_bytes: int = _setting(
         16_000_000,

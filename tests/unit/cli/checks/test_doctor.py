@@ -67,8 +67,14 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
         partitions("queries", GOOD, GOOD), ERROR, "saffron.queries", "2, but 1 is needed", "kafka-topics --delete",
     ),
     "one copy": (
-        partitions("trends", PartitionFacts(1, (1,), (1,))), ERROR, "saffron.trends", "1 copies, but 3 are asked for",
+        partitions("trends", PartitionFacts(1, (1,), (1,))), ERROR, "saffron.trends", "1 copy, but 3 are asked for",
         "kafka-reassign-partitions",
+    ),
+    "one copy by the settings of before": (
+        lambda look: replace(
+            partitions("trends", PartitionFacts(1, (1,), (1,)))(look), settings=replace(SETTINGS, replication=0)
+        ),
+        WARNING, "saffron.trends", "1 copy is there, of 3 brokers", "SAFFRON_REPLICATION=1 if that is meant",
     ),
     "one copy is enough for a write": (
         topic("trends", min_insync_replicas="1"), WARNING, "saffron.trends", "min.insync.replicas is 1 of 3",

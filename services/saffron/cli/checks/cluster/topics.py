@@ -11,7 +11,7 @@ from saffron.counted import counted
 from saffron.durations import as_option
 from saffron.errors import CREATE_ANEW, QueryError
 from saffron.language import compile_query
-from saffron.runtime.log.topics import DEFAULT_STREAM, Topics
+from saffron.runtime.log.topics import DEFAULT_STREAM, Topics, replicas_of
 
 _MARKER = "query-status"
 """The end of a topic's name that only Saffron uses: the part before it is a prefix of ours."""
@@ -101,14 +101,21 @@ def check_retention(look: Look) -> Iterator[Finding]:
 
 def check_replication(look: Look) -> Iterator[Finding]:
     """Findings on copies of each partition: their number, how many are in step, and how many a write needs."""
-    asked = look.settings.replication
+    asked = replicas_of(look.settings.replication, look.brokers)
     for name, facts in look.topics.items():
         least = int(facts.config.get("min.insync.replicas") or 1)
         copies = min((len(one.replicas) for one in facts.partitions), default=asked)
         alter = f"kafka-configs --alter --entity-type topics --entity-name {name} --add-config min.insync.replicas="
         if copies < asked:
-            fix = "kafka-reassign-partitions with more replicas, or SAFFRON_REPLICATION as it is"
-            yield error("replication", f"{copies} copies, but {asked} are asked for", name, fix)
+            fix = f"kafka-reassign-partitions with more replicas, or SAFFRON_REPLICATION={copies} if that is meant"
+            if look.settings.replication:
+                have = counted(copies, "copy", "copies")
+                yield error("replication", f"{have}, but {asked} are asked for", name, fix)
+            else:
+                have = counted(copies, "copy is", "copies are")
+                yield warning(
+                    "replication", f"{have} there, of {look.brokers} brokers: one's death may lose it", name, fix
+                )
         elif copies > 2 > least:
             what = f"min.insync.replicas is {least} of {copies}: a broker's death may lose what was acknowledged"
             yield warning("replication", what, name, f"{alter}2")

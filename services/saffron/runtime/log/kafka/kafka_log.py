@@ -19,6 +19,7 @@ from saffron.runtime.log.kafka.consumer import KafkaConsumer, Waiting
 from saffron.runtime.log.kafka.errors import is_denied, is_topic_invisible, translate
 from saffron.runtime.log.kafka.librdkafka_settings import Cluster
 from saffron.runtime.log.kafka.producer import KafkaProducer
+from saffron.runtime.log.topics import replicas_of
 from saffron.runtime.process.config import Settings
 
 _TIMEOUT = 10.0
@@ -77,10 +78,9 @@ class KafkaLog:
         missing = [spec for spec in specs if spec.name not in have]
         if not missing:
             return []
-        wanted = [
-            NewTopic(spec.name, spec.partitions, self._cluster.replication, config=dict(spec.config))
-            for spec in missing
-        ]
+        copies = replicas_of(self._cluster.replication, len(self._metadata().brokers))
+        shared = {"min.insync.replicas": "2"} if copies > 2 else {}  # else a broker's death loses what it acknowledged
+        wanted = [NewTopic(spec.name, spec.partitions, copies, config={**shared, **spec.config}) for spec in missing]
         for name, outcome in self._client().create_topics(wanted, operation_timeout=_CREATE_TIMEOUT).items():
             try:
                 outcome.result()
@@ -183,14 +183,18 @@ class KafkaLog:
 
     def _topics(self, one: str | None = None) -> dict[str, int]:
         """Numbers of partitions by topic. DeniedError: no right to see the topic `one`; others are left out."""
+        found = self._metadata(one)
+        for name, topic in found.topics.items():
+            if name == one and topic.error is not None and is_denied(topic.error):
+                raise translate(topic.error, f"asking for topic {name}")
+        return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
+
+    def _metadata(self, topic: str | None = None) -> Any:
+        """The cluster's metadata, of one topic or all. UnavailableError: no broker answers."""
         try:
-            found: Any = self._client().list_topics(one, timeout=_TIMEOUT)
+            return self._client().list_topics(topic, timeout=_TIMEOUT)
         except KafkaException as error:
             raise UnavailableError(
                 f"no broker answers at {self._cluster.bootstrap} ({error.args[0].str()}): is it running? "
                 "`saffron up` starts one, `--brokers HOST:PORT` names another"
             ) from error
-        for name, topic in found.topics.items():
-            if name == one and topic.error is not None and is_denied(topic.error):
-                raise translate(topic.error, f"asking for topic {name}")
-        return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}

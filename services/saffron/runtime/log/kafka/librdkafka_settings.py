@@ -45,12 +45,12 @@ _LOGGER.addFilter(ErrorRateLimit())
 
 @dataclass(frozen=True)
 class Cluster:
-    """The address, time limits (ms) and security of a cluster."""
+    """The address, time limits (ms), copies of new topics (0: see `replicas_of`) and security of a cluster."""
 
     bootstrap: str
     session_ms: int = 6_000
     transaction_ms: int = 10_000
-    replication: int = 1
+    replication: int = 0
     security: Security = Security()
 
 
