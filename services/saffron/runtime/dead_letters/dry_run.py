@@ -26,11 +26,13 @@ _BATCH, _POLLS = 500, 100
 class DryRun:
     """The outcome of a dry run.
 
-    `dead`: the dead letter, None for an event. `raised`: advance of the watermark in ms.
+    `dead`: the first dead letter, None for events. `raised`: advance of the watermark in ms. `elements`: the number of
+    events and dead letters that the message is.
     """
 
     dead: DeadLetter | None
     raised: int
+    elements: int = 1
 
 
 def dry_run(message: RawBatch, stream: StreamRecord, watermark: int | None, max_future_ms: int) -> DryRun:

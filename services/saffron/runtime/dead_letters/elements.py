@@ -38,10 +38,11 @@ def read_element(
     batch = batch if source is None else translate(source, batch)
     inner = reader.read(batch, Messages([record], batch))
     raised = 0 if watermark == NO_WATERMARK else reader.watermark - watermark
+    elements = len(inner.events) + len(inner.unread)
     if inner.unread:
         first = inner.unread[0]
-        return DryRun(DeadLetter(0, record.timestamp, first.reason, first.detail, record.value), raised)
-    return DryRun(None, raised)
+        return DryRun(DeadLetter(0, record.timestamp, first.reason, first.detail, record.value), raised, elements)
+    return DryRun(None, raised, elements)
 
 
 def source_watermark(log: Log, prefix: str, stem: str, where: TopicPartition) -> int:

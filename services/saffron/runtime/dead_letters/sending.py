@@ -40,6 +40,21 @@ _LATE = (
     "{topic} --from earliest --end > events.ndjson`, then `saffron replay -q QUERY events.ndjson --disorder 10000d`; "
     "for events to come, let the stream wait longer: `saffron stream set {stream} --disorder 5s`"
 )
+_OF_MESSAGE = frozenset(
+    {
+        "not-json",
+        "not-csv",
+        "too-deep",
+        "no-frame",
+        "unknown-schema",
+        "bad-payload",
+        "not-an-array",
+        "no-cloudevent",
+        "too-large",
+        "fault",
+    }
+)
+"""Reasons for which a whole message may be one dead letter; those of others are of one element."""
 _NO_MESSAGE = (
     "is a result, and no message of a stream: it cannot be sent again. Change query {query} as the letter says, for "
     "results to come; `saffron replay` finds those of the past, of any size"
@@ -125,6 +140,7 @@ class Sender:
         else:
             key, partition = None if original is None else original.key, letter.partition
             outcome, event = self._as_element(letter, value, source, original, now_ms), value
+            _require_alone(letter, outcome)
         raised = _require_accepted(letter, outcome, source, corrected=value != letter.value)
         kept = () if original is None else tuple(one for one in original.headers if one[0] != ORIGIN)
         headers = (*kept, (ORIGIN, letter.id.encode()))
@@ -189,6 +205,16 @@ def _require_accepted(letter: Letter, outcome: DryRun, source: StreamRecord, *, 
         raise ResendRefusedError("late", _late(letter, source, dead.detail))
     fix = "it is not correct yet" if corrected else "correct it before it is sent"
     raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {fix}")
+
+
+def _require_alone(letter: Letter, outcome: DryRun) -> None:
+    """ResendRefusedError: the letter is of one element, and the message has others, which were taken before."""
+    if outcome.elements > 1 and (letter.number or letter.reason not in _OF_MESSAGE):
+        raise ResendRefusedError(
+            "refused",
+            f"{letter.id} is one element, and the message has {outcome.elements}: the others would come twice. Give a "
+            "message with this element alone (`--file`), or let its producer send the event again",
+        )
 
 
 def _late(letter: Letter, source: StreamRecord, detail: str) -> str:

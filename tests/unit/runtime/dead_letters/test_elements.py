@@ -77,11 +77,11 @@ def log() -> Iterator[MemoryLog]:
     made.close()
 
 
-def buried(log: MemoryLog, value: bytes, place: Place, stream: str = "shop") -> None:
+def buried(log: MemoryLog, value: bytes, place: Place, stream: str = "shop", *, reason: str = "no-ts") -> None:
     """A message of `orders`, and a dead letter about it."""
     producer = log.producer()
     producer.send("orders", 0, value, key=b"k", headers=[("kind", b"web")], timestamp=NOW)
-    letter = letter_message(TOPICS.dead_letters, 1, place, NOW, "no-ts", "it has none", value, stream)
+    letter = letter_message(TOPICS.dead_letters, 1, place, NOW, reason, "it has none", value, stream)
     validator("dead-letters").validate(orjson.loads(letter.value))
     producer.send(letter.topic, letter.partition, letter.value, key=letter.key)
     producer.flush(1)
@@ -147,6 +147,25 @@ def test_a_mended_message_goes_to_its_source_by_the_definition(log: MemoryLog) -
     with pytest.raises(ResendRefusedError, match="would be a dead letter again: 'at' is missing"):
         sent(log, "orders/0/0", Correction(), sources=both)
     assert sent(log, "orders/0/0", Correction(put={"at": 7}), sources=both) == b'{"id":1,"at":7}'
+
+
+@pytest.mark.parametrize(
+    ("reason", "number", "refused"), [("no-ts", 1, True), ("no-ts", 0, True), ("not-json", 0, False)]
+)
+def test_an_element_that_could_not_be_cut_out_is_not_sent_with_the_others(
+    reason: str, number: int, refused: bool, log: MemoryLog
+) -> None:
+    """A message that could not be read at all is sent whole: none of its elements was taken."""
+    several = SHOP.replace("- topic: orders", "- topic: orders\n  explode: items\n  where: length(items) > 1")
+    stream = StreamRecord("shop", "t.shop", "id", definition=AppliedDefinition(several, {"orders": 0}, 1))
+    name = "orders/0/0" + f".{number}" * (number > 0)
+    buried(log, b'{"items":[{"id":1,"at":7},{"id":2}]}', Place("orders", 0, 0, number), reason=reason)
+    mended = b'{"items":[{"id":1,"at":7},{"id":2,"at":7}]}'
+    if not refused:
+        assert sent(log, name, Correction(value=mended), sources=Sources([stream])) == mended
+        return
+    with pytest.raises(ResendRefusedError, match="is one element, and the message has 2: the others would come twice"):
+        sent(log, name, Correction(value=mended), sources=Sources([stream]))
 
 
 def test_what_would_be_late_at_its_source_is_not_sent(log: MemoryLog) -> None:
