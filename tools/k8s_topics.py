@@ -1,11 +1,14 @@
 """KafkaTopics and KafkaUsers (Strimzi) from schemas/: `python tools/k8s_topics.py [STREAM...]` writes them anew.
 
-STREAM: a stream besides the default one; its topics and what the services may do with them are made as well.
+STREAM: each stream besides the default one; its topics and what the services may do with them are made as well. The files
+have nothing of a stream that is not named.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +30,8 @@ _ROUTER = "router"
 _PARTITIONS = 12
 """The partitions of a stream's topics; an overlay may change them, for all alike."""
 _REPLICAS, _IN_SYNC = 3, 2
+_RESOURCE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+"""What Kubernetes takes as the name of a resource (RFC 1123)."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +90,26 @@ def _names(one: Mapping[str, Any], streams: Sequence[str]) -> list[str]:
 
 def _topic(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
     of_stream = one["partitions"] == "stream"
+    resource = _resource(name)
     return {
         "apiVersion": _API,
         "kind": "KafkaTopic",
-        "metadata": _metadata(name, "stream" if of_stream else "control"),
+        "metadata": _metadata(resource, "stream" if of_stream else "control"),
         "spec": {
+            **({} if resource == name else {"topicName": name}),
             "partitions": _PARTITIONS if of_stream else one["partitions"],
             "replicas": _REPLICAS,
             "config": {**one["config"], "min.insync.replicas": _IN_SYNC},
         },
     }
+
+
+def _resource(topic: str) -> str:
+    """The name of a topic's resource: the topic's own, or one that Kubernetes takes, different for each topic."""
+    if _RESOURCE_NAME.fullmatch(topic):
+        return topic
+    parts = (re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-") for part in topic.split("."))
+    return f"{'.'.join(part or 'x' for part in parts)}-{zlib.crc32(topic.encode()):08x}"
 
 
 def _user(user: User, streams: Sequence[str]) -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import pytest
 import yaml
 
 from saffron.runtime.log.topics import topic_specs
+from tests.contracts.k8s.validation import faults
 from tools.k8s_topics import TOPICS, USERS, topics, users
 
 PREFIX = "saffron."
@@ -42,6 +45,19 @@ def test_a_stream_has_topics_of_its_own_and_everyone_may_use_them() -> None:
             "topic saffron.bids.admitted": ["Read", "Write"],
         }.items()
     )
+
+
+@pytest.mark.parametrize("stream", ["events_by_sector", "Bids", "_x-", "shop.2"])
+def test_every_name_of_a_stream_has_resources_that_kubernetes_takes(stream: str) -> None:
+    made = {one["spec"].get("topicName", one["metadata"]["name"]): one for one in loaded(topics([stream, "other"]))}
+    names = {f"saffron.{stream}", f"saffron.{stream}.windows", f"saffron.{stream}.admitted"}
+    assert names <= made.keys()
+    resources = [one["metadata"]["name"] for one in made.values()]
+    assert len(set(resources)) == len(resources)
+    for name in resources:
+        assert all(re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", part) for part in name.split(".")), name
+    for one in made.values():
+        assert faults(one) == []
 
 
 def test_windowing_may_make_streams_from_others_but_write_no_event_into_the_default_one() -> None:

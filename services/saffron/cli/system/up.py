@@ -11,7 +11,7 @@ from saffron.cli.parsed import duration_option, registry_url
 from saffron.cli.system.launch import chosen_services, prepare, start_detached
 from saffron.cli.system.status import document
 from saffron.runtime.local.state import SystemState, read_state
-from saffron.runtime.process.config import JSON, SHED, load
+from saffron.runtime.process.config import SHED, load
 
 _OPTIONS = {
     "bootstrap": "--brokers",
@@ -45,7 +45,11 @@ def up(
     ] = None,
     registry: Annotated[
         str | None,
-        typer.Option(parser=registry_url, metavar="URL", help="The schema registry of results in avro or protobuf."),
+        typer.Option(
+            parser=registry_url,
+            metavar="URL",
+            help="The schema registry of results in avro or protobuf, and of PUBLISH AS AVRO.",
+        ),
     ] = None,
     foreground: Annotated[bool, typer.Option("--foreground", help="Stay; Ctrl-C ends everything.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the data directory first.")] = False,
@@ -78,8 +82,6 @@ def up(
     if latency_bound is not None:
         flags |= {"latency_bound_ms": latency_bound, "overload": overload or SHED}
     settings = load(flags).settings
-    if registry is not None and settings.results_format == JSON:
-        raise typer.BadParameter("--registry is for results in avro or protobuf: give it with --results-format")
     services = chosen_services(without or [])
     running = read_state(settings.data)
     if running is not None and running.alive:
