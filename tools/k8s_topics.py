@@ -1,7 +1,7 @@
 """KafkaTopics and KafkaUsers (Strimzi) from schemas/: `python tools/k8s_topics.py [STREAM...]` writes them anew.
 
-STREAM: each stream besides the default one; its topics and what the services may do with them are made as well. The files
-have nothing of a stream that is not named.
+STREAM: each stream besides the default one; its topics and what the services may do with them are made as well. The
+files have nothing of a stream that is not named.
 """
 
 from __future__ import annotations
