@@ -35,7 +35,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "language.md"
 HOUR = " WITHIN 1 h"
 ROW = re.compile(r"^\| (.+?) \| ([\d,^]+)\D*? \| (.+) \|$", re.MULTILINE)
 LIMITS = {
-    "text of a query": tokens.TEXT_LIMIT,
+    "text of a query, in UTF-8": tokens.TEXT_LIMIT,
     "words and signs of a query": tokens.TOKEN_LIMIT,
     "nesting of brackets, operators and patterns": cursor.DEPTH_LIMIT,
     "digits of a number": tokens.NUMBER_LIMIT,
@@ -68,7 +68,7 @@ LIMITS = {
     "queries in force on a stream, with their schema, as JSON": _MESSAGE_BYTES - _BLOCK_BYTES,
 }
 BEYOND = {
-    "text of a query": "PATTERN A" + " " * 65_536 + HOUR,
+    "text of a query, in UTF-8": "PATTERN A" + " " * 65_536 + HOUR,
     "words and signs of a query": "PATTERN A a WHERE " + "+".join(["1"] * 2_100) + "=1" + HOUR,
     "nesting of brackets, operators and patterns": "PATTERN A a WHERE " + "(" * 70 + "a.x" + ")" * 70 + "=1" + HOUR,
     "digits of a number": "PATTERN A a WHERE a.x = " + "9" * 41 + HOUR,
