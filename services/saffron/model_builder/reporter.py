@@ -27,6 +27,7 @@ from saffron.runtime.telemetry.metrics import Metrics
 
 _LOG = logging.getLogger(__name__)
 _VERSION_PARTS = ("epoch", "batch")
+_NO_STREAM = ""
 
 
 class Reporter:
@@ -74,7 +75,8 @@ class Reporter:
         if progress is not None:
             self.metrics.set(MODEL_INPUT_RATE, progress.rows_per_second)
             self.metrics.set(MODEL_OFFSETS_BEHIND, progress.behind)
-            self.metrics.replace(CONSUMER_LAG, {(*where, self._group): lag for where, lag in progress.lags.items()})
+            lags = progress.lags.items()
+            self.metrics.replace(CONSUMER_LAG, {(_NO_STREAM, *where, self._group): lag for where, lag in lags})
             self.health.detail("batch", progress.batch)
 
 

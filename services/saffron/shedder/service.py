@@ -61,7 +61,7 @@ class ShedderService:
             nonce=lambda: secrets.token_hex(16),
             retry_ms=settings.session_ms // 2,
         )
-        self._shedder_metrics = ShedderMetrics(metrics, self.shell, settings.group("shedder"))
+        self._shedder_metrics = ShedderMetrics(metrics, self.shell, settings.group("shedder"), self._streams.name_of)
         health.waiting("models", "reading models from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -42,11 +42,11 @@ _Values = dict[tuple[str, ...], float]
 
 
 class ShedderMetrics:
-    """Reporter of all chains of one member."""
+    """Reporter of all chains of one member. `stream_of`: from an input topic to the name of its stream."""
 
-    def __init__(self, metrics: Metrics, shell: InnerHop, group: str) -> None:
+    def __init__(self, metrics: Metrics, shell: InnerHop, group: str, stream_of: Callable[[str], str]) -> None:
         self._metrics = metrics
-        self._input = ShellMetrics(metrics, shell, group)
+        self._input = ShellMetrics(metrics, shell, group, stream_of)
         self._stage: list[float] = []
         self._events: Growth[TopicPartition] = Growth()
         self._held: Growth[TopicPartition] = Growth()

@@ -99,7 +99,9 @@ class WindowingService:
         self._steady_ms = steady_ms
         self._silence = Silence(log, self.shell, self._router, background)
         self._silent_streams: tuple[SilentStream, ...] = ()
-        self._windowing_metrics = WindowingMetrics(metrics, self.shell, settings.group("windowing"))
+        self._windowing_metrics = WindowingMetrics(
+            metrics, self.shell, settings.group("windowing"), lambda topic: self._control.stream_at(topic).name
+        )
         health.waiting("queries", "reading queries, statuses and streams from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:

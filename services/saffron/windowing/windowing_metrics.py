@@ -30,12 +30,12 @@ _COUNTERS = (
 
 
 class WindowingMetrics:
-    """Reporter of all chains of one member."""
+    """Reporter of all chains of one member. `stream_of`: from an input topic to the name of its stream."""
 
-    def __init__(self, metrics: Metrics, shell: InnerHop, group: str) -> None:
+    def __init__(self, metrics: Metrics, shell: InnerHop, group: str, stream_of: Callable[[str], str]) -> None:
         self._metrics = metrics
         self._shell = shell
-        self._input = ShellMetrics(metrics, shell, group)
+        self._input = ShellMetrics(metrics, shell, group, stream_of)
         self._stage: list[float] = []
         self._newest: dict[TopicPartition, int] = {}
         self._growth: Growth[WindowingOperator] = Growth()

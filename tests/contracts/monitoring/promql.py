@@ -14,6 +14,8 @@ from saffron.runtime.telemetry.metric_names import METRICS
 TARGET = frozenset({"namespace", "pod", "job"})
 """Labels that Prometheus puts to what it scrapes."""
 _GROWTH = frozenset({"rate", "increase"})
+_OWNERS = frozenset({"stream", "topic", "query"})
+"""Labels of which one says whose partition it is that the label `partition` has the number of."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ def _breaches(node: Any, known: dict[str, Exported], under: str) -> Iterator[str
     if _selects(node):
         yield from _of_selector(node, known, under)
     if isinstance(node, promql.AggregateExpr) and node.modifier is not None:
-        yield from _unknown(node.modifier.labels, node, known)
+        yield from _of_labels(node.modifier.labels, node, known)
     if isinstance(node, promql.BinaryExpr) and node.modifier is not None and node.modifier.matching is not None:
-        yield from _unknown(node.modifier.matching.labels, node, known)
+        yield from _of_labels(node.modifier.matching.labels, node, known)
     inside = node.func.name if isinstance(node, promql.Call) else under
     for child in _children(node):
         yield from _breaches(child, known, inside)
@@ -75,7 +77,9 @@ def _of_selector(node: Any, known: dict[str, Exported], under: str) -> Iterator[
         yield f"{node.name} stands in {under or 'no function'}"
 
 
-def _unknown(labels: list[str], node: Any, known: dict[str, Exported]) -> Iterator[str]:
+def _of_labels(labels: list[str], node: Any, known: dict[str, Exported]) -> Iterator[str]:
+    if "partition" in labels and not _OWNERS & set(labels):
+        yield f"partitions of all streams are one by {', '.join(labels)}"
     for name in (one.name for one in _nodes(node) if _selects(one)):
         for label in set(labels) - TARGET - (known[name].labels if name in known else frozenset()):
             yield f"{name} has no label {label!r}"

@@ -58,6 +58,7 @@ def test_nothing_is_exported_that_no_panel_shows() -> None:
         ("sum(rate(saffron_nothing_total[5m]))", "nobody exports saffron_nothing_total"),
         ("sum by (qeury) (rate(saffron_trends_total[5m]))", "saffron_trends_total has no label 'qeury'"),
         ('rate(saffron_trends_total{stream="a"}[5m])', "saffron_trends_total has no label 'stream'"),
+        ("max by (partition) (saffron_state_bytes)", "partitions of all streams are one by partition"),
         ("sum(saffron_trends_total)", "saffron_trends_total stands in no function"),
         ("rate(saffron_busy_ratio[5m])", "saffron_busy_ratio stands in rate"),
         ("max(saffron_busy_ratio) and on (topic) max(saffron_busy_ratio)", "saffron_busy_ratio has no label 'topic'"),

@@ -258,6 +258,20 @@ def test_at_rest_nothing_lags_and_every_block_was_timed(lived: dict[str, Metrics
     assert counts["shedder"] == counts["matcher_apply"] == counts["greta_apply"] >= counts["windowing"] > 10
 
 
+def test_lag_and_progress_have_the_labels_that_the_alert_joins_them_by(lived: dict[str, Metrics]) -> None:
+    for name in ("windowing", "shedder", "matcher", "greta"):
+        found = {"lag": set[tuple[str, str]](), "progress": set[tuple[str, str]]()}
+        for one in samples(lived[name]):
+            if one.name in (
+                "saffron_kafka_client_consumer_lag",
+                "saffron_events_in_total",
+                "saffron_events_applied_total",
+            ):
+                what = "lag" if one.name.endswith("lag") else "progress"
+                found[what].add((one.labels["stream"], one.labels["partition"]))
+        assert found["lag"] == found["progress"] != set()
+
+
 def test_results_count_once_and_drops_by_query(lived: dict[str, Metrics]) -> None:
     found = samples(lived["matcher"])
     times = sum(one.value for one in found if one.name == "saffron_detection_latency_seconds_count")

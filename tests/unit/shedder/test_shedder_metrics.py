@@ -40,7 +40,7 @@ def hop(partition: int, found: int, lost: float) -> ShedderHop:
 def test_of_two_partitions_the_share_is_that_of_their_matches_together() -> None:
     metrics = Metrics()
     hops = {TopicPartition("w", p): hop(p, *one) for p, one in enumerate(((900, 100.0), (9, 91.0)))}
-    digests = ShedderMetrics(metrics, cast("InnerHop", NoShell()), "g").report(hops, 1000, 1000)
+    digests = ShedderMetrics(metrics, cast("InnerHop", NoShell()), "g", str).report(hops, 1000, 1000)
     due, lost = (metrics.value(ESTIMATED_MATCHES, "q", part) for part in ("due", "lost"))
     assert due == pytest.approx(1100, rel=0.02), "a match more counts as found in each"
     assert lost == pytest.approx(191, rel=0.1)

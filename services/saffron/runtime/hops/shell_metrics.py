@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from saffron.runtime.log import TopicPartition
@@ -28,12 +28,13 @@ class Shell(Protocol):
 
 
 class ShellMetrics:
-    """Reporter of one shell, called once per digest."""
+    """Reporter of one shell, called once per digest. `stream_of`: from an input topic to the name of its stream."""
 
-    def __init__(self, metrics: Metrics, shell: Shell, group: str) -> None:
+    def __init__(self, metrics: Metrics, shell: Shell, group: str, stream_of: Callable[[str], str]) -> None:
         self._metrics = metrics
         self._shell = shell
         self._group = group
+        self._stream_of = stream_of
         self._rebalances = 0
         self._waited_ms = 0.0
 
@@ -41,10 +42,13 @@ class ShellMetrics:
         """The lag of each partition, in records, where it is known. `held_ms`: time waited for credit."""
         shell, metrics = self._shell, self._metrics
         known = {where: lag for where in shell.chains if (lag := shell.lag(where)) is not None}
-        metrics.replace(CONSUMER_LAG, {(w.topic, str(w.partition), self._group): lag for w, lag in known.items()})
+        metrics.replace(CONSUMER_LAG, {self._labels(where): lag for where, lag in known.items()})
         metrics.add(REBALANCES, shell.rebalances - self._rebalances)
         # Revoked chains take their waiting time with them, so the sum may fall.
         waited = max(0.0, shell.waited_ms - self._waited_ms)
         metrics.set(BACKPRESSURE, min(1.0, (waited + held_ms) / interval_ms))
         self._rebalances, self._waited_ms = shell.rebalances, shell.waited_ms
         return known
+
+    def _labels(self, where: TopicPartition) -> tuple[str, ...]:
+        return self._stream_of(where.topic), where.topic, str(where.partition), self._group

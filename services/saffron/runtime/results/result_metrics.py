@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,22 +25,33 @@ _GAUGES = (names.PARTIAL_MATCHES, names.SHED_UTILITY, names.STATE_BYTES, names.W
 
 
 class ResultMetrics:
-    """Reporter of all chains of one member: durations, and numbers of the present. Chains count by themselves."""
+    """Reporter of all chains of one member: durations, and numbers of the present. Chains count by themselves.
 
-    def __init__(self, service: str, metrics: Metrics, shell: LastHop[ResultChain], settings: Settings) -> None:
+    `stream_of`: from an input topic to the name of its stream.
+    """
+
+    def __init__(
+        self,
+        service: str,
+        metrics: Metrics,
+        shell: LastHop[ResultChain],
+        settings: Settings,
+        stream_of: Callable[[str], str],
+    ) -> None:
         self._service = service
         self._metrics = metrics
         self._shell = shell
+        self._stream_of = stream_of
         self._bound_ms = settings.latency_bound_ms
         metrics.add(names.DEAD_LETTERS, 0, TOO_LARGE)  # a counter that begins at 1 shows no increase
         metrics.add(names.TRANSACTION_ABORTS, 0)
         metrics.set(names.LATENCY_BOUND, settings.latency_bound_ms / 1000, settings.overload)
-        self._input = ShellMetrics(metrics, shell, settings.group(service))
+        self._input = ShellMetrics(metrics, shell, settings.group(service), stream_of)
         self._growth: Growth[tuple[TopicPartition, str]] = Growth()
         self._gone = GoneQueries(metrics)
 
-    def report(self, streams: Mapping[TopicPartition, str], now_ms: int, interval_ms: int) -> list[Digest]:
-        """Updates the metrics; returns a digest of each chain. `streams`: the stream of each partition."""
+    def report(self, now_ms: int, interval_ms: int) -> list[Digest]:
+        """Updates the metrics; returns a digest of each chain."""
         lags = self._input.report(interval_ms)
         gauges: dict[Gauge, dict[tuple[str, ...], float]] = {gauge: {} for gauge in _GAUGES}
         digests = []
@@ -63,7 +74,7 @@ class ResultMetrics:
             }
         )
         for where, chain in self._shell.chains.items():
-            labels = (streams[where], str(where.partition))
+            labels = (self._stream_of(where.topic), str(where.partition))
             numbers = told[where]
             if numbers is not None:
                 _state(numbers, labels, gauges)
@@ -77,7 +88,7 @@ class ResultMetrics:
             digests.append(
                 Digest(
                     service=self._service,
-                    stream=streams[where],
+                    stream=labels[0],
                     partition=where.partition,
                     at=now_ms,
                     interval_ms=interval_ms,

@@ -130,7 +130,7 @@ class ResultService:
             topics=self._subscription,
             chain=lambda consumer, where, clock: ResultChain(log, consumer, self._plan(where), limits, clock),
         )
-        self._result_metrics = ResultMetrics(kind.service, metrics, self.shell, settings)
+        self._result_metrics = ResultMetrics(kind.service, metrics, self.shell, settings, self._streams.name_of)
         health.waiting("streams", "reading streams and queries from the beginning")
 
     def step(self, now_ms: int, wait: float = 0.0) -> bool:
@@ -234,10 +234,10 @@ class ResultService:
 
     def _report_metrics(self, now_ms: int, interval: int) -> None:
         self._producer.check("sending to control topics")  # what is lost is written by a service that begins anew
-        streams = {where: self._streams.name_of(where.topic) for where in self.shell.chains}
-        for digest in self._result_metrics.report(streams, now_ms, interval):
+        for digest in self._result_metrics.report(now_ms, interval):
             send(self._advice, self._topics, digest)
-        failed = {(name, stream) for w, stream in streams.items() for name in self.shell.chains[w].failed}
+        chains = self.shell.chains.items()
+        failed = {(name, self._streams.name_of(where.topic)) for where, chain in chains for name in chain.failed}
         self._metrics.replace(QUERY_FAILED, dict.fromkeys(failed | self._readiness.failed, 1.0))
         self._inputs.report(self.shell.inputs, self.shell.troubles, now_ms, interval)
         self._health.detail("partitions", sorted(f"{w.topic}/{w.partition}" for w in self.shell.chains))

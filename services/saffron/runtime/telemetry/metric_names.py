@@ -288,8 +288,8 @@ MODEL_INPUT_REFUSED = Counter(
     "some after a query was replaced; else some program writes to the observation topics",
 )
 CONSUMER_LAG = Gauge(
-    "saffron_kafka_client_consumer_lag{topic,partition,group}",
-    "records not yet read, as the broker said last",
+    "saffron_kafka_client_consumer_lag{stream,topic,partition,group}",
+    "records not yet read, as the broker said last; no stream where the topic is of none",
     "growing: this service is too slow; see saffron_busy_ratio",
 )
 REBALANCES = Counter(
