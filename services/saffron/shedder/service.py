@@ -49,7 +49,7 @@ class ShedderService:
         self._models = Follower(log, self._topics.models)
         self._load = Follower(log, self._topics.load, from_end=True)
         self._good = GoodModels()
-        self._streams = Streams(log, self._topics, self._topics.windows_of, reporter(metrics))
+        self._streams = Streams(log, self._topics, self._topics.windows_of, reporter(metrics, self._topics.streams))
         self._advice = Advice(log, "shedder")
         self._inputs = InputReport("shedder", metrics, health, self._advice, self._topics)
         self._digest = Every(INTERVAL_MS)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.stream import StreamRecord
-from saffron.records.table import Applied, Unreadable
+from saffron.records.table import Applied
 from saffron.records.version import is_version_key
 from saffron.runtime.log import Log
 from saffron.runtime.log.follower import Follower
 from saffron.runtime.log.topics import Topics
-from saffron.runtime.streams.control_topics import Report, follow_queries, follow_statuses
+from saffron.runtime.streams.control_topics import Report, UnreadableReports, follow_queries, follow_statuses
 from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.runtime.streams.statuses import FailedStatuses, ReadyStatuses
 
@@ -38,7 +38,7 @@ class ControlFollower:
     """
 
     def __init__(self, log: Log, topics: Topics, report: Report) -> None:
-        self._report = report
+        self._reports = UnreadableReports(report)
         self._queries = follow_queries(log, topics, report)
         self._statuses = follow_statuses(log, topics, report)
         self._streams = Follower(log, topics.streams)
@@ -107,10 +107,9 @@ class ControlFollower:
         changed = []
         for record in self._streams.step():
             found = self._known.apply(record.key, record.value, record.offset)
-            if isinstance(found, Unreadable):
-                self._report(found)
-            elif isinstance(found, Applied):
+            if isinstance(found, Applied):
                 changed.append(found.key)
+        self._reports.step(self._streams.caught_up, self._known.unreadable)
         return changed
 
     def _update_streams(self) -> None:

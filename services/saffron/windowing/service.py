@@ -70,7 +70,7 @@ class WindowingService:
         self._metrics = metrics
         self._health = health
         self._topics = Topics(settings.prefix)
-        self._control = ControlFollower(log, self._topics, reporter(metrics))
+        self._control = ControlFollower(log, self._topics, reporter(metrics, *self._topics.control))
         self._producer = log.producer(client_id="windowing-side")
         self._statuses = Statuses(self._producer, self._topics)
         self._announcements = Announcements(self._producer, self._topics)

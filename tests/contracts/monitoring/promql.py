@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,10 @@ from saffron.runtime.telemetry.metric_names import METRICS
 TARGET = frozenset({"namespace", "pod", "job"})
 """Labels that Prometheus puts to what it scrapes."""
 _GROWTH = frozenset({"rate", "increase"})
+FIRST_COUNT = re.compile(
+    r"(increase\((\w+)\[(\w+)\]\) > 0)\s+or \(\2 > 0 unless last_over_time\(\2\[1h\] offset \3\) > 0\)"
+)
+"""What fires for a counter that grows, and for one that begins above 0 within the same time."""
 _OWNERS = frozenset({"stream", "topic", "query"})
 """Labels of which one says whose partition it is that the label `partition` has the number of."""
 
@@ -43,7 +48,7 @@ def exported() -> dict[str, Exported]:
 
 def breaches(expr: str, known: dict[str, Exported]) -> list[str]:
     """What is wrong with an expression, as sentences."""
-    tree = promql.parse(expr.replace("$__rate_interval", "5m"))
+    tree = promql.parse(FIRST_COUNT.sub(r"\1", expr).replace("$__rate_interval", "5m"))
     return list(_breaches(tree, known, under=""))
 
 

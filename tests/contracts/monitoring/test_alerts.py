@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contracts.monitoring.promql import Exported, breaches, exported
+from tests.contracts.monitoring.promql import FIRST_COUNT, Exported, breaches, exported
 from tools.monitoring.dashboards import FOLDER
 from tools.monitoring.prometheus import MissingError, program
 
@@ -22,6 +22,8 @@ RULES: list[dict[str, Any]] = [rule for group in GROUPS for rule in group["rules
 RECORDED = {rule["record"]: Exported(frozenset(), False) for rule in RULES if "record" in rule}
 ALERTS = {rule["alert"]: rule for rule in RULES if "alert" in rule}
 TESTS = sorted(HERE.glob("*.yaml"))
+OF_MANY_COUNTS = {"SaffronTransactionAborts", "SaffronModelOld"}
+"""Alerts on what goes on for long, or has not for long: no single count decides."""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,11 @@ def test_every_alert_has_its_section_in_the_runbook() -> None:
     named = {rule["annotations"]["runbook_url"] for rule in ALERTS.values()}
     assert named == {f"docs/runbook.md#{anchor}" for anchor in sections}
     assert [name for name in ALERTS if f"`{name}`" not in text] == []
+
+
+def test_a_first_count_fires_also_where_its_series_begins_with_it() -> None:
+    growing = {name: rule["expr"] for name, rule in ALERTS.items() if "increase(" in rule["expr"]}
+    assert {name for name, expr in growing.items() if not FIRST_COUNT.search(expr)} == OF_MANY_COUNTS
 
 
 def test_every_alert_is_tested_and_says_how_bad_it_is() -> None:

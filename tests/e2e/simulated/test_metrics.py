@@ -46,6 +46,7 @@ _READERS = {
     "rebalances",
     "stage_latency_seconds",
     "streams_standing",
+    "unreadable_records",
 }
 _RESULTS = {
     *_READERS,
@@ -116,7 +117,7 @@ FILLED: Mapping[str, set[str]] = {
     "frame": {"busy_ratio"},
     "of tables": {"table_bad_rows", "table_bytes", "table_rows"},
     "of a silent stream": {"silence_seconds"},
-    "of what goes wrong": {"query_failed", "unreadable_records"},
+    "of what goes wrong": {"query_failed"},
 }
 LATENCY = LatencyModel("events", (1, 1), LatencyFunction("constant", 3e6, 0.0, 1.0), None, 9, {})
 TRANSITIONS = TransitionModel(

@@ -335,7 +335,7 @@ def test_a_forgotten_word_is_no_readiness(bench: Bench) -> None:
 
 def test_nonsense_on_the_control_topics_is_passed_over(bench: Bench) -> None:
     for topic in (TOPICS.query_status, TOPICS.streams):
-        for value in (b"[not json", b"7", b'{"state": "ready"}', None):
+        for value in (None, b"[not json", b"7", b'{"state": "ready"}'):
             bench.producer.send(topic, 0, value, key=b"odd")
     bench.control.step()
     assert not bench.control.ready.is_ready("odd", 1, "matcher", "events", 0)

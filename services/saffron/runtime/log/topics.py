@@ -58,6 +58,11 @@ class Topics:
         self.observations_latency = prefix + "observations.latency"
         self.observations_features = prefix + "observations.features"
 
+    @property
+    def control(self) -> tuple[str, ...]:
+        """The topics of control records that services follow."""
+        return self.queries, self.query_status, self.streams
+
     def windows_of(self, stem: str) -> str:
         """The topic of a stream's ordered blocks. `stem`: `StreamRecord.stem`."""
         return self._of(stem, "windows")

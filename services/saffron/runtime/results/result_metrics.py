@@ -78,8 +78,8 @@ class ResultMetrics:
             numbers = told[where]
             if numbers is not None:
                 _state(numbers, labels, gauges)
-                for query in numbers["partial_matches"] if "dropped" in numbers else ():
-                    self._metrics.add(names.SHED_PARTIAL_MATCHES, 0, query)
+                for query in numbers["partial_matches"]:
+                    self._initialise(query, sheds="dropped" in numbers)
                 gauges[names.SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
             if chain.watermark is not None:
                 gauges[names.WATERMARK][labels] = chain.watermark / 1000
@@ -105,6 +105,13 @@ class ResultMetrics:
         return digests
 
     # ------------------------------------------------------------ inside
+
+    def _initialise(self, query: str, *, sheds: bool) -> None:
+        """Begins the counters of a query at 0: one that begins at 1 shows no increase."""
+        self._metrics.observe(names.DETECTION_LATENCY, np.empty(0), query)
+        self._metrics.add(names.OVERDUE_RESULTS, 0, query)
+        if sheds:
+            self._metrics.add(names.SHED_PARTIAL_MATCHES, 0, query)
 
     def _latencies(self, chain: ResultChain) -> Buckets:
         """Observes the chain's measured durations; returns its detection latencies, all queries together."""

@@ -89,7 +89,7 @@ class ResultService:
         self._health = health
         self._metrics = metrics
         self._topics = Topics(settings.prefix)
-        report = reporter(metrics)
+        report = reporter(metrics, *self._topics.control)
         self._streams = Streams(log, self._topics, self._topics.admitted_of, report)
         self._producer = log.producer(client_id=f"{kind.service}-side")
         self._advice = Advice(log, kind.service)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from saffron.errors import LogError, SaffronError
@@ -37,23 +37,42 @@ Report = Callable[[Unreadable], None]
 """A function called once with each unreadable message."""
 
 
+class UnreadableReports:
+    """The reports of one topic's unreadable messages, each made once.
+
+    What is read at the start is reported only if it is the newest of its key. Otherwise each start would report again
+    what has long been replaced, but is not yet compacted away.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._reported: frozenset[int] = frozenset()
+
+    def step(self, caught_up: bool, unreadable: Iterable[Unreadable]) -> None:
+        """Reports what is new. `caught_up`: see `Follower`. `unreadable`: newest messages of keys, as in a table."""
+        if caught_up:
+            present = {one.offset: one for one in unreadable}
+            for offset in sorted(present.keys() - self._reported):
+                self._report(present[offset])
+            self._reported = frozenset(present)
+
+
 class ControlTopic(Generic[R]):
-    """One control topic and its table. Unreadable messages are reported and skipped."""
+    """One control topic and its table. Unreadable messages are skipped, and reported by `UnreadableReports`."""
 
     def __init__(self, log: Log, topic: str, table: KeyedRecords[R], report: Report) -> None:
         self.table = table
         self._follower = Follower(log, topic)
-        self._report = report
+        self._reports = UnreadableReports(report)
 
     def step(self) -> list[Applied[R]]:
         """The changes since the last call, in order. Never waits."""
         changes = []
         for record in self._follower.step():
             found = self.table.apply(record.key, record.value, record.offset)
-            if isinstance(found, Unreadable):
-                self._report(found)
-            elif found is not None:
+            if isinstance(found, Applied):
                 changes.append(found)
+        self._reports.step(self.caught_up, self.table.unreadable.values())
         return changes
 
     @property
@@ -80,8 +99,10 @@ def follow_statuses(log: Log, topics: Topics, report: Report) -> ControlTopic[Qu
     return ControlTopic(log, topics.query_status, status_records(topics.query_status), report)
 
 
-def reporter(metrics: Metrics) -> Report:
-    """A report function that logs and counts unreadable messages."""
+def reporter(metrics: Metrics, *topics: str) -> Report:
+    """A report function that logs and counts unreadable messages of these topics."""
+    for topic in topics:
+        metrics.add(UNREADABLE_RECORDS, 0, topic)  # a counter that begins at 1 shows no increase
 
     def report(found: Unreadable) -> None:
         _LOG.error("%s. The one before it stays in force; `saffron doctor` names what is wrong now", found)

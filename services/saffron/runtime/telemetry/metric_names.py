@@ -138,7 +138,8 @@ MISTYPED_VALUES = Counter(
 )
 UNREADABLE_RECORDS = Counter(
     "saffron_unreadable_records{topic}",
-    "records of streams, queries and statuses that could not be read; those before them stay in force",
+    "records of streams, queries and statuses that could not be read; those before them stay in force. Of what is there"
+    " at the start, the newest of each key counts",
     "`saffron doctor` names what still cannot be read, and who may have written it",
 )
 LEFT_OUT_VALUES = Counter(
