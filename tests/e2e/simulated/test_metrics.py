@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
@@ -31,7 +32,16 @@ from saffron.runtime.process.clock_watch import ClockWatch
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
 from saffron.runtime.telemetry.metric_kinds import Counter
-from saffron.runtime.telemetry.metric_names import BUSY, METRICS, MODEL_BATCHES
+from saffron.runtime.telemetry.metric_names import (
+    BUSY,
+    COMPLEX_EVENTS,
+    DETECTION_LATENCY,
+    EVENTS_APPLIED,
+    METRICS,
+    MODEL_BATCHES,
+    OVERDUE_RESULTS,
+    TRENDS,
+)
 from saffron.runtime.telemetry.metrics import Metrics
 from tests.e2e.simulated.system import ANY, FALLS, RALLY, RESULT_BYTES, TOPICS, Source, at_rest, close, makers, settings
 from tests.memory.memory_log import MemoryLog
@@ -119,6 +129,7 @@ FILLED: Mapping[str, set[str]] = {
     "of a silent stream": {"silence_seconds"},
     "of what goes wrong": {"query_failed"},
 }
+DAY_MS = 86_400_000
 LATENCY = LatencyModel("events", (1, 1), LatencyFunction("constant", 3e6, 0.0, 1.0), None, 9, {})
 TRANSITIONS = TransitionModel(
     query="any",
@@ -160,12 +171,17 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Metrics]:
     world.run(1200, lambda: live(source, next(turns)))
     close(world, 1)
     world.settle(lambda: at_rest(world, 1))
-    for _ in range(30):  # one more digest of everybody
+    tell(world)
+    return metrics
+
+
+def tell(world: World) -> None:
+    """One more digest of everybody."""
+    for _ in range(30):
         world.now += 50
         for process in world.processes:
             assert process.service is not None
             process.service.step(world.now)
-    return metrics
 
 
 def live(source: Source, turn: int) -> None:
@@ -284,6 +300,30 @@ def test_results_count_once_and_drops_by_query(lived: dict[str, Metrics]) -> Non
     said = samples(lived["shedder"])
     lost = {one.labels["query"]: one.value for one in said if one.name == "saffron_estimated_loss_ratio"}
     assert lost["rally"] == 0 < lost["any"] < 1
+
+
+def test_results_of_the_past_count_and_are_late_for_nobody(tmp_path: Path) -> None:
+    metrics = {name: Metrics() for name in ("windowing", "shedder", "matcher", "greta")}
+    world = World(3, tmp_path, NO_CHAOS)
+    world.topics(*topic_specs("t.", 1))
+    for name, make in makers(settings(tmp_path, 1), metrics.__getitem__).items():
+        world.add(name, make)
+    source = Source(world, 1, random.Random(5))
+    source.events(60)
+    world.settle(lambda: all(metrics[name].total(EVENTS_APPLIED) for name in ("matcher", "greta")))
+    world.now += DAY_MS
+    for name, text in (("rally", RALLY), ("falls", FALLS)):
+        source.query(name, text, since="earliest")
+    counts = {"matcher": COMPLEX_EVENTS, "greta": TRENDS}
+    world.settle(lambda: all(metrics[name].total(counter) for name, counter in counts.items()))
+    tell(world)
+    world.settle(lambda: True)  # the digests arrive
+    digests = [orjson.loads(record.value or b"{}") for record in world.read(TOPICS.health, 0, committed_only=False)]
+    for name, counter in counts.items():
+        told = [one for one in digests if one["service"] == name]
+        assert sum(one["results"] for one in told) == metrics[name].total(counter) > 0
+        assert {str(one["latency_ms"]) for one in told} == {"None"}
+        assert metrics[name].merged(DETECTION_LATENCY).counts.sum() == metrics[name].total(OVERDUE_RESULTS) == 0
 
 
 def test_overdue_is_what_is_later_than_the_bound(lived: dict[str, Metrics]) -> None:

@@ -34,10 +34,16 @@ def columns(seqs: Sequence[int], values: Sequence[int], times: Sequence[int]) ->
 
 
 class FakeResults:
-    """Results as (hash, number of the result at its event). `addresses`: where they go, in turn."""
+    """Results as (hash, number of the result at its event). `addresses`: where they go, in turn. `past`: if any is."""
 
-    def __init__(self, rows: list[tuple[str, int]], addresses: Sequence[Address | None] = (None,)) -> None:
+    def __init__(
+        self,
+        rows: list[tuple[str, int]],
+        addresses: Sequence[Address | None] = (None,),
+        past: NDArray[np.bool_] | None = None,
+    ) -> None:
         self.rows = rows
+        self.past = past
         self._addresses = addresses
 
     @property

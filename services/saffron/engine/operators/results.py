@@ -41,6 +41,10 @@ class Results(Protocol):
         """[n] whether a result fires with the event at its position, which completes it; else because time has passed,
         or a query has come."""
 
+    @property
+    def past(self) -> NDArray[np.bool_] | None:
+        """[n] whether a result is of the past, which a query saw when it was added; None where no result is."""
+
     def __len__(self) -> int: ...
 
     def json(self, start: int, stop: int) -> list[bytes]:
@@ -106,6 +110,7 @@ class OrderedResults:
         self.names = tuple(dict.fromkeys(part.name for part in parts))
         self._parts = [part.results for part in parts]
         self._fail = [part.fail for part in parts]
+        self._past = [part.phase == PAST for part in parts]
         self._with_event = [part.phase == DUE and part.deadline is None for part in parts]
         if len(parts) == 1:  # nothing to sort
             (only,) = self._parts
@@ -127,6 +132,11 @@ class OrderedResults:
     def with_event(self) -> NDArray[np.bool_]:
         """[n] whether a result fires with the event at its position, which completes it."""
         return np.array(self._with_event, dtype=np.bool_)[self._part]
+
+    @property
+    def past(self) -> NDArray[np.bool_] | None:
+        """[n] whether a result is of the past; None where no result is."""
+        return np.array(self._past, dtype=np.bool_)[self._part] if any(self._past) else None
 
     def __len__(self) -> int:
         return len(self.query)

@@ -22,7 +22,7 @@ class Tally:
     """Counters since the chain was assigned.
 
     Results count once they are committed: `counter` is theirs, and `report` adds to it. Latencies are kept until
-    drained.
+    drained. Results of the past, which a new query has seen, have none: their age tells nothing of the machine.
 
     `stages`: durations of each block in ms, by stage. "apply" is from the record's time in the log until the block is
     applied. "commit" is from there until its last result is committed, for blocks with results. `snapshot_ms`: the
@@ -42,7 +42,7 @@ class Tally:
     stages: dict[str, list[float]] = field(default_factory=dict)
     snapshot_ms: list[float] = field(default_factory=list)
     slowest_commit_ms: float = 0.0
-    _written: list[tuple[str, NDArray[np.int64]]] = field(default_factory=list)
+    _written: list[tuple[str, int, NDArray[np.int64]]] = field(default_factory=list)
     _finished: list[float] = field(default_factory=list)
     _too_large_pending: int = 0
 
@@ -65,16 +65,20 @@ class Tally:
         queries. There is no loop over results.
         """
         queries, times = results.query[start:stop], results.last_time[start:stop]
+        past = results.past
+        live = None if past is None else ~past[start:stop]
         each = nanoseconds // max(1, stop - start)
         if too_large or excluded:
             missing = np.array([*too_large, *excluded]) - start
             queries, times = np.delete(queries, missing), np.delete(times, missing)
+            live = None if live is None else np.delete(live, missing)
             self._too_large_pending += len(too_large)
         for index, name in enumerate(results.names):
-            mine = times[queries == index]
-            if len(mine):
-                self.writing_ns[name] = self.writing_ns.get(name, 0) + each * len(mine)
-                self._written.append((name, mine))
+            own = queries == index
+            mine = times[own]
+            if count := len(mine):
+                self.writing_ns[name] = self.writing_ns.get(name, 0) + each * count
+                self._written.append((name, count, mine if live is None else mine[live[own]]))
 
     def block_finished(self, applied_ms: float) -> None:
         """Records that no result of the block applied at `applied_ms` is left to write."""
@@ -85,10 +89,11 @@ class Tally:
         self.commits += 1
         self.too_large += self._too_large_pending
         self.report(DEAD_LETTERS, self._too_large_pending, TOO_LARGE)
-        for name, times in self._written:
-            self.results += len(times)
-            self.report(self.counter, len(times), name)
-            self.latencies.setdefault(name, []).append(now_ms - times.astype(np.float64))
+        for name, count, times in self._written:
+            self.results += count
+            self.report(self.counter, count, name)
+            if len(times):
+                self.latencies.setdefault(name, []).append(now_ms - times.astype(np.float64))
         for applied_ms in self._finished:
             self._stage("commit", now_ms - applied_ms)
             self.slowest_commit_ms = max(self.slowest_commit_ms, now_ms - applied_ms)

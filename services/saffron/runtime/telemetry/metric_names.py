@@ -14,7 +14,8 @@ from saffron.runtime.telemetry.metric_kinds import Counter, Gauge, Histogram, Me
 
 DETECTION_LATENCY = Histogram(
     "saffron_detection_latency_seconds{query}",
-    "from the message time of the last contributing event to the commit of the result",
+    "from the message time of the last contributing event to the commit of the result. What a query finds in the past"
+    " (`--from earliest`) is left out",
     "p99 above the bound: see saffron_stage_latency_seconds for the slow stage; shorten SAFFRON_COMMIT_MS",
 )
 LATENCY_BOUND = Gauge(
@@ -25,7 +26,7 @@ LATENCY_BOUND = Gauge(
 )
 OVERDUE_RESULTS = Counter(
     "saffron_overdue_results{query}",
-    "results committed later than the bound on detection latency allows",
+    "results committed later than the bound on detection latency allows, without those of the past",
     "see saffron_stage_latency_seconds for the slow stage; shed load (SAFFRON_OVERLOAD), or add a core",
 )
 STAGE_LATENCY = Histogram(

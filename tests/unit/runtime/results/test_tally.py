@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from saffron.runtime.results.tally import Tally
 from tests.unit.runtime.fakes import FakeResults
 
@@ -25,6 +27,17 @@ def test_results_count_when_they_are_committed() -> None:
     }
     assert (tally.results, tally.commits) == (3, 2)
     assert (tally.drain_latencies(), tally.drain_stages()) == ({}, {})
+
+
+def test_results_of_the_past_count_and_have_no_latency() -> None:
+    tally = Tally()
+    tally.results_written(FakeResults([("a", 0), ("a", 1), ("b", 0)], past=np.array([True, True, False])), 0, 3, 9, [0])
+    tally.transaction_committed(70.0)
+    assert tally.results == 2
+    assert {query: times.tolist() for query, times in tally.drain_latencies().items()} == {"fake": [70.0]}
+    tally.results_written(FakeResults([("a", 0)], past=np.array([True])), 0, 1, 9)
+    tally.transaction_committed(80.0)
+    assert (tally.results, tally.drain_latencies()) == (3, {})
 
 
 def test_results_that_are_too_large_are_counted_apart() -> None:
