@@ -157,7 +157,14 @@ class CutOffError(StreamError):
 
 
 class DeniedError(LogError):
-    """The user that speaks to the log lacks a right, or its name or password is wrong. To be told, and tried again."""
+    """The user that speaks to the log lacks a right, or its name or password is wrong. To be told, and tried again.
+
+    `topic`: the full name of the only topic that it concerns; "": others may be closed too.
+    """
+
+    def __init__(self, message: str, topic: str = "") -> None:
+        self.topic = topic
+        super().__init__(message)
 
 
 class UnwritableError(LogError):

@@ -93,8 +93,8 @@ class Wire:
 class MemoryBroker:
     """The cluster. `clock` gives ms; `session_timeout` and `transaction_timeout` are in ms.
 
-    `unwritable`, `unreadable`: topics that nobody has the right to write, or to read. `leaderless`: partitions whose
-    brokers are away.
+    `unwritable`, `unreadable`, `unseen`: topics that nobody has the right to write, to read, or to see. `leaderless`:
+    partitions whose brokers are away.
     """
 
     def __init__(
@@ -113,6 +113,7 @@ class MemoryBroker:
         self.ids: dict[str, str] = {}
         self.unwritable: set[str] = set()
         self.unreadable: set[str] = set()
+        self.unseen: set[str] = set()
         self.leaderless: set[TopicPartition] = set()
         self.configs: dict[str, Mapping[str, str]] = {}
         self.epochs: dict[str, Epoch] = {}

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from saffron.engine.events.raw import RawBatch, batch_of_values
-from saffron.errors import AbortableError, LogError, UnavailableError
+from saffron.errors import AbortableError, DeniedError, LogError, UnavailableError
 from saffron.runtime.log import Committed, OutOfRange, Record, TopicPartition, TopicSpec, TopicState, require_group
 from saffron.runtime.log.murmur2 import partition_of
 from saffron.runtime.log.traces import traces_of
@@ -74,10 +74,12 @@ class MemoryLog:
         return self.run("create", lambda: [spec.name for spec in specs if self.broker.create(spec)])
 
     def topics(self) -> list[str]:
-        return self.run("metadata", lambda: list(self.broker.topics))
+        return self.run("metadata", lambda: [topic for topic in self.broker.topics if topic not in self.broker.unseen])
 
     def partitions(self, topic: str) -> int | None:
         found = self.run("metadata", lambda: self.broker.topics.get(topic))
+        if topic in self.broker.unseen:
+            raise DeniedError(f"asking for topic {topic}: no right", topic)
         return None if found is None else len(found)
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, TopicState]:
@@ -275,6 +277,8 @@ class MemoryConsumer:
             self._serve_group(*self._callbacks)
         found: list[Record] = []
         for where in sorted(self._positions):
+            if self._callbacks is None and where.topic in self._broker.unreadable:
+                raise DeniedError(f"reading {where.topic} as group {self._group}: no right", where.topic)
             closed = where in self._paused or where.topic in self._broker.unreadable or where in self._broker.leaderless
             if closed or len(found) >= max_records or not self._broker.has(where):
                 continue

@@ -206,7 +206,8 @@ class Api:
         count = count_of(request.query.get("count", "20"))
         published = topics_of(text for text in self._tables.queries.texts().values() if not has_rows(text))
         topics = (self._topics.complex_events, self._topics.trends, *sorted(published))
-        return answer({"results": await asyncio.to_thread(self._tail.last, topics, count)})
+        found = await asyncio.to_thread(self._tail.last, topics, count)
+        return answer({"results": found.results, "denied": found.denied})
 
     @open_to_all
     async def openapi(self, request: web.Request) -> web.Response:

@@ -7,11 +7,13 @@ Reading the end costs the same at any rate. Only committed results are read.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from saffron.control.result_body import shown_result
-from saffron.errors import LogError
+from saffron.errors import DeniedError, LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.ends import read_to_end
 from saffron.runtime.result_formats.reading import result_values
@@ -20,31 +22,43 @@ _WIDER = 4
 _POLLS = 40
 """Limit of polls: an answer takes two seconds at most, with the results read by then."""
 _BATCH = 500
+_DENIED_SECONDS = 60.0
+"""Time for which a topic that may not be read is left out, without a request."""
 
 _Ends = dict[TopicPartition, tuple[int, int]]
 
 
-class Tail:
-    """Reader of topics' newest messages. Calls wait for each other: one consumer serves all."""
+@dataclass(frozen=True)
+class Newest:
+    """The newest results, newest first. `denied`: topics whose results are missing, since they may not be read."""
 
-    def __init__(self, log: Log, group: str) -> None:
+    results: list[dict[str, Any]]
+    denied: list[str]
+
+
+class Tail:
+    """Reader of topics' newest messages. Calls wait for each other: one consumer serves all. `clock`: seconds.
+
+    `_denied`: until when a topic is left out.
+    """
+
+    def __init__(self, log: Log, group: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._log = log
         self._group = group
+        self._clock = clock
+        self._denied: dict[str, float] = {}
         self._lock = threading.Lock()
         self._consumer: Consumer | None = None
 
-    def last(self, topics: Sequence[str], count: int) -> list[dict[str, Any]]:
-        """The newest `count` results of all topics and partitions, newest first. LogError: no broker answers."""
+    def last(self, topics: Sequence[str], count: int) -> Newest:
+        """The newest `count` results of all topics and partitions that may be read. LogError: no broker answers."""
         with self._lock:
-            if self._consumer is None:
-                self._consumer = self._log.consumer(self._group, committed_only=True, client_id="control-tail")
-            try:
-                found = self._last(self._consumer, self._ends(self._consumer, topics), count)
-            except LogError:
-                self._release()
-                raise
+            self._denied = {topic: until for topic, until in self._denied.items() if self._clock() < until}
+            while (found := self._of_readable(topics, count)) is None:
+                pass  # each turn leaves out one topic more
+            denied = [topic for topic in topics if topic in self._denied]
         found.sort(key=lambda one: one.get("detected_at", 0), reverse=True)
-        return found[:count]
+        return Newest(found[:count], denied)
 
     def close(self) -> None:
         """Release the consumer."""
@@ -55,6 +69,20 @@ class Tail:
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
+
+    def _of_readable(self, topics: Sequence[str], count: int) -> list[dict[str, Any]] | None:
+        """The newest results of the topics that are not left out. None: now one more is."""
+        readable = [topic for topic in topics if topic not in self._denied]
+        if self._consumer is None:
+            self._consumer = self._log.consumer(self._group, committed_only=True, client_id="control-tail")
+        try:
+            return self._last(self._consumer, self._ends(self._consumer, readable), count)
+        except LogError as error:
+            self._release()
+            if not isinstance(error, DeniedError) or error.topic not in readable:
+                raise
+            self._denied[error.topic] = self._clock() + _DENIED_SECONDS
+            return None
 
     def _ends(self, consumer: Consumer, topics: Sequence[str]) -> _Ends:
         """(earliest, next) offset of each partition that has messages."""

@@ -287,8 +287,8 @@ def test_views(world: World) -> None:
         assert (await ask("GET", "/api/load"))[1] == {"load": [load]}
         live = (await ask("GET", "/api/live"))[1]
         assert (live["bound_ms"], live["problems"]) == (100, [])
-        results = (await ask("GET", "/api/results"))[1]["results"]
-        assert results == [{"query": "q", "detected_at": 5, "topic": TOPICS.trends}]
+        found = (await ask("GET", "/api/results"))[1]
+        assert found == {"results": [{"query": "q", "detected_at": 5, "topic": TOPICS.trends}], "denied": []}
 
     world.run(talk)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from saffron.control.tail import Tail
-from saffron.errors import UnavailableError
+from saffron.errors import DeniedError, UnavailableError
 from saffron.runtime.log import TopicSpec
 from saffron.runtime.result_formats.forms import codec, dataschema
 from tests.memory.memory_broker import MemoryBroker
@@ -35,25 +35,51 @@ def test_newest_first_over_all_topics_and_partitions(log: MemoryLog) -> None:
     write(log, "matches", 0, range(40))
     write(log, "matches", 1, range(100, 102))
     write(log, "trends", 1, range(50, 52))
-    found = Tail(log, "g").last(["matches", "trends"], 5)
+    found = Tail(log, "g").last(["matches", "trends"], 5).results
     assert [one["detected_at"] for one in found] == [101, 100, 51, 50, 39]
     assert [one["topic"] for one in found] == ["matches", "matches", "trends", "trends", "matches"]
 
 
 def test_looks_further_back_where_markers_lie_between(log: MemoryLog) -> None:
     write(log, "matches", 0, range(60), each=True)
-    found = Tail(log, "g").last(["matches"], 20)
+    found = Tail(log, "g").last(["matches"], 20).results
     assert [one["detected_at"] for one in found] == list(range(59, 39, -1))
 
 
 def test_uncommitted_results_are_not_shown(log: MemoryLog) -> None:
     write(log, "matches", 0, range(3))
     write(log, "matches", 1, range(10, 13), commit=False)
-    assert [one["detected_at"] for one in Tail(log, "g").last(["matches"], 9)] == [2, 1, 0]
+    assert [one["detected_at"] for one in Tail(log, "g").last(["matches"], 9).results] == [2, 1, 0]
+
+
+@pytest.mark.parametrize("right", ["unseen", "unreadable"])
+def test_topics_that_may_not_be_read_are_named_beside_the_results_of_others(log: MemoryLog, right: str) -> None:
+    for topic in ("alerts", "alarms"):
+        log.create_topics([TopicSpec(topic, 1, {})])
+        write(log, topic, 0, range(9, 10))
+    write(log, "matches", 0, range(3))
+    closed, topics, now = getattr(log.broker, right), ["matches", "alerts", "trends", "alarms"], [0.0]
+    closed.update(("alerts", "alarms"))
+    tail = Tail(log, "g", lambda: now[0])
+    for _ in range(2):
+        found = tail.last(topics, 9)
+        assert ([one["topic"] for one in found.results], found.denied) == (["matches"] * 3, ["alerts", "alarms"])
+    closed.clear()
+    assert tail.last(topics, 9).denied == ["alerts", "alarms"], "they are asked for once a minute"
+    now[0] = 60.0
+    found = tail.last(topics, 9)
+    assert ([one["detected_at"] for one in found.results], found.denied) == ([9, 9, 2, 1, 0], [])
+
+
+def test_a_right_that_concerns_every_topic_is_told(log: MemoryLog) -> None:
+    write(log, "matches", 0, range(3))
+    log.inject("poll", DeniedError("group g: no right"), after=False)
+    with pytest.raises(DeniedError, match="group g"):
+        Tail(log, "g").last(["matches"], 9)
 
 
 def test_nothing_there(log: MemoryLog) -> None:
-    assert Tail(log, "g").last(["matches", "no-such-topic"], 9) == []
+    assert Tail(log, "g").last(["matches", "no-such-topic"], 9).results == []
 
 
 def test_a_huge_result_is_shown_without_its_events(log: MemoryLog) -> None:
@@ -61,7 +87,7 @@ def test_a_huge_result_is_shown_without_its_events(log: MemoryLog) -> None:
     value = json.dumps({"detected_at": 1, "query": "q", "events": {"a": ["x" * 100_000]}}).encode()
     producer.send("matches", 0, value)
     producer.flush(1.0)
-    (one,) = Tail(log, "g").last(["matches"], 9)
+    (one,) = Tail(log, "g").last(["matches"], 9).results
     assert one == {"detected_at": 1, "query": "q", "bytes": len(value), "topic": "matches"}
 
 
@@ -75,7 +101,7 @@ def test_a_count_beyond_every_float_is_shown_by_its_digits_beside_other_results(
     )
     producer.commit()
     write(log, "matches", 0, range(1))
-    found = Tail(log, "g").last(["matches", "trends"], 5)
+    found = Tail(log, "g").last(["matches", "trends"], 5).results
     assert [one["detected_at"] for one in found] == [2, 0]
     assert found[0]["return"] == {"COUNT(*)": count, "n": 7}
 
@@ -89,7 +115,7 @@ def test_results_in_a_registrys_frame_are_shown_where_their_schema_is_known(log:
         headers = (("content-type", b"application/protobuf"), ("ce_dataschema", schema))
         producer.send("trends", 0, value, key=b"q", headers=headers)
     producer.flush(1.0)
-    found = Tail(log, "g").last(["trends"], 9)
+    found = Tail(log, "g").last(["trends"], 9).results
     assert found == [{**result, "topic": "trends"}, {"query": "q", "bytes": len(value), "topic": "trends"}]
 
 
@@ -108,7 +134,7 @@ def test_a_message_of_another_program_is_listed_beside_the_results(log: MemoryLo
     producer = log.producer()
     producer.send("matches", 1, value, key=b"k\xff")
     producer.flush(1.0)
-    found = Tail(log, "g").last(["matches"], 9)
+    found = Tail(log, "g").last(["matches"], 9).results
     assert [one.get("detected_at") for one in found] == [2, 1, 0, None]
     assert found[-1] == {"query": "k\ufffd", "bytes": len(value), "topic": "matches"}
 
@@ -119,6 +145,6 @@ def test_a_failure_is_told_and_the_next_call_starts_afresh(log: MemoryLog) -> No
     log.inject("poll", UnavailableError("no broker answers"), after=False)
     with pytest.raises(UnavailableError):
         tail.last(["matches"], 9)
-    assert len(tail.last(["matches"], 9)) == 3
+    assert len(tail.last(["matches"], 9).results) == 3
     tail.close()
     tail.close()

@@ -201,7 +201,9 @@ async function change(name, method, path) {
   await refreshQueries();
 }
 
-function showResults(results) {
+function showResults({ results, denied }) {
+  byId("denied").hidden = !denied.length;
+  byId("denied").textContent = `not shown, since the control service may not read it (DESCRIBE, READ): ${denied.join(", ")}`;
   const box = byId("results");
   const open = new Set([...box.querySelectorAll("details[open]")].map((one) => one.dataset.id));
   const rows = results.map((one) => {
@@ -378,7 +380,7 @@ async function refreshRest() {
 
 async function refresh(turn) {
   try {
-    const now = [ask("/api/live").then(showLive), refreshQueries(), ask("/api/results?count=20").then((found) => showResults(found.results))];
+    const now = [ask("/api/live").then(showLive), refreshQueries(), ask("/api/results?count=20").then(showResults)];
     await Promise.all(turn % 5 ? now : [...now, refreshRest()]);
   } catch (error) {
     if (error.status === 401) byId("token-form").hidden = false;

@@ -104,19 +104,24 @@ def test_it_shows_queries_latency_overload_results_and_fits_every_window(look: L
     look(talk)
 
 
+def shows(result: str, *denied: str) -> str:
+    """The call that shows a result, given as JavaScript, and topics that may not be read."""
+    return f"showResults({{ results: [{result}], denied: {json.dumps(denied)} }})"
+
+
 def test_a_result_in_which_a_variable_is_bound_to_nothing_is_shown_like_others(look: Look) -> None:
     result = {"id": "3b76", "query": "q", "key": {}, "return": {}, "detected_at": 1}
     result |= {"events": {"a": None, "b": {"seq": 1, "ts": 2, "type": "B"}, "c": [], "d": [{"seq": 1}]}}
 
     async def talk(tab: Tab, url: str) -> None:
         await tab.until(count("#results details") + " === 20", "results")
-        line = await tab.value(
-            f"showResults([{json.dumps(result)}]); document.querySelector('#results code').textContent"
-        )
+        line = await tab.value(f"{shows(json.dumps(result))}; document.querySelector('#results code').textContent")
         assert line == "b: B 1  c: 0 events  d: 1 event"
         foreign = json.dumps({"query": "q", "topic": "alerts", "bytes": 5})
-        shown = f"showResults([{foreign}]); [{count('#results button')}, {text('#results .when')}]"
+        shown = f"{shows(foreign)}; [{count('#results button')}, {text('#results .when')}]"
         assert await tab.value(shown) == [0, ""], "there is no id to ask about, and no time"
+        told = await tab.value(f"{shows(foreign, 'alarms', 'orders')}; {text('#denied:not([hidden])')}")
+        assert told.endswith("may not read it (DESCRIBE, READ): alarms, orders")
 
     look(talk)
 
@@ -127,7 +132,7 @@ def test_integers_keep_all_their_digits(look: Look) -> None:
 
     async def talk(tab: Tab, url: str) -> None:
         await tab.until(count("#results details") + " === 20", "results")
-        shown = f"showResults([exact({json.dumps(result)})]); [{text('#results code')}, {text('#results pre')}]"
+        shown = f"{shows(f'exact({json.dumps(result)})')}; [{text('#results code')}, {text('#results pre')}]"
         line, whole = await tab.value(shown)
         assert line == (
             'order_id 1234567890123456789  id -9007199254740993  n 9007199254740991  x 1.500  s a"12345678901234567890'

@@ -37,6 +37,14 @@ def test_errors_are_told_apart_by_their_flags(error: KafkaError, kind: type[LogE
     assert error.name() in str(found)
 
 
+def test_a_missing_right_names_the_topic_that_alone_is_closed() -> None:
+    named = translate(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "reading", read="alerts")
+    other = translate(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), "reading", read="alerts")
+    assert isinstance(named, DeniedError)
+    assert isinstance(other, DeniedError)
+    assert (named.topic, other.topic) == ("alerts", "")
+
+
 def test_only_fatal_errors_and_missing_rights_end_a_consumer() -> None:
     assert not is_transient(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
     assert is_transient(KafkaError(KafkaError._TRANSPORT))

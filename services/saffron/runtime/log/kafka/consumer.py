@@ -311,7 +311,8 @@ class KafkaConsumer:
         elif is_transient(error):
             _LOG.warning("reading: %s; going on", error.str())
         else:
-            raise translate(error, " ".join(filter(None, ("reading", message.topic(), "as group", self._group))))
+            doing = " ".join(filter(None, ("reading", message.topic(), "as group", self._group)))
+            raise translate(error, doing, read=message.topic() or "")
         return False
 
     def _begin_again(self, where: TopicPartition, missing: int) -> None:

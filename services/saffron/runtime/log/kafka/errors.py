@@ -50,8 +50,11 @@ _MOVING = frozenset(
 )
 
 
-def translate(error: KafkaException | KafkaError, doing: str, topic: str = "") -> LogError:
-    """The error to raise for `error`. `doing`: the action that failed, for the message. `topic`: that it wrote to."""
+def translate(error: KafkaException | KafkaError, doing: str, topic: str = "", *, read: str = "") -> LogError:
+    """The error to raise for `error`. `doing`: the action that failed, for the message.
+
+    `topic`: that it wrote to; `read`: that it read, or asked for.
+    """
     cause = error.args[0] if isinstance(error, KafkaException) else error
     if not isinstance(cause, KafkaError):
         return LogError(f"{doing}: {cause}")
@@ -61,7 +64,7 @@ def translate(error: KafkaException | KafkaError, doing: str, topic: str = "") -
     if cause.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED and topic:
         return WriteDeniedError(f"{text}: grant WRITE on it", topic)
     if is_denied(cause):
-        return DeniedError(text)
+        return DeniedError(text, read if cause.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED else "")
     if cause.code() in _TOO_LARGE:
         return TooLargeError(f"{text}: `saffron doctor` names topics whose max.message.bytes is too small", topic)
     if cause.code() in _REFUSED:

@@ -186,7 +186,7 @@ class KafkaLog:
         found = self._metadata(one)
         for name, topic in found.topics.items():
             if name == one and topic.error is not None and is_denied(topic.error):
-                raise translate(topic.error, f"asking for topic {name}")
+                raise translate(topic.error, f"asking for topic {name}", read=name)
         return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
 
     def _metadata(self, topic: str | None = None) -> Any:

@@ -55,7 +55,8 @@ def _settled(consumer: ck.Consumer, partition: TopicPartition, ask: Callable[[],
             return ask()
         except KafkaException as error:
             if not is_topic_unsettled(error) or time.monotonic() > until:
-                raise translate(error, f"asking for the ends of {partition_name(partition)}") from error
+                doing = f"asking for the ends of {partition_name(partition)}"
+                raise translate(error, doing, read=partition.topic) from error
         _require_seen(consumer, partition)
         time.sleep(_AGAIN)
 
@@ -68,4 +69,4 @@ def _require_seen(consumer: ck.Consumer, partition: TopicPartition) -> None:
         raise translate(error, f"asking for topic {partition.topic}") from error
     wrong = found[partition.topic].error if partition.topic in found else None
     if wrong is not None and is_denied(wrong):
-        raise translate(wrong, f"asking for the ends of {partition_name(partition)}")
+        raise translate(wrong, f"asking for the ends of {partition_name(partition)}", read=partition.topic)
