@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from saffron.control.result_body import shown_result
 from saffron.errors import DeniedError, LogError
 from saffron.runtime.log import Consumer, Log, Record, TopicPartition
@@ -114,10 +116,22 @@ def _read(consumer: Consumer, starts: dict[TopicPartition, int]) -> list[dict[st
 
 
 def _result(record: Record) -> dict[str, Any]:
-    """A record as JSON values; one that is too large is shown without its events, one that is no result by its size."""
+    """A record as JSON values that can be written; one that is too large is shown without its events.
+
+    What is no result, or a foreign one that cannot be written, is shown by its size.
+    """
     result = result_values(record)
     size = len(record.value or b"")
-    if result is None:
-        query = (record.key or b"").decode("utf-8", "replace")
-        return {"query": query, "bytes": size, "topic": record.topic}
-    return {**shown_result(result, size), "topic": record.topic}
+    if result is not None and _is_writable(shown := shown_result(result, size)):
+        return {**shown, "topic": record.topic}
+    query = (record.key or b"").decode("utf-8", "replace")
+    return {"query": query, "bytes": size, "topic": record.topic}
+
+
+def _is_writable(shown: dict[str, Any]) -> bool:
+    """True unless it has an integer beyond 64 bits, half a surrogate pair, or is nested too deeply."""
+    try:
+        orjson.dumps({"results": [shown]})  # as deep as it stands in the answer
+    except orjson.JSONEncodeError:
+        return False
+    return True

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from saffron.control.guard import answer
 from saffron.control.tail import Tail
 from saffron.errors import DeniedError, UnavailableError
 from saffron.runtime.log import TopicSpec
@@ -128,7 +129,20 @@ FOREIGN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", FOREIGN)
+_LONG, _DEEP = b"1" + 23 * b"0", b"[" * 300 + b"]" * 300
+UNWRITABLE = [
+    *(b'{"query":"q","detected_at":1,"exact":true,"%s":{"a":[%s]}}' % (name, _LONG) for name in (b"key", b"events")),
+    b'{"query":"q","detected_at":1,"exact":true,"return":{"a":[%s]}}' % _LONG,
+    b'{"query":"q","detected_at":%s,"exact":true}' % _LONG,
+    b'{"query":"q","detected_at":1,"exact":true,"more":-%s}' % _LONG,
+    b'{"query":"q","detected_at":1,"exact":true,"key":{"a":"\\ud800"},"return":{"n":%s}}' % _LONG,
+    b'{"query":"q","detected_at":1,"exact":true,"n":%s,"key":{"a":%s}}'
+    % (_LONG, 400 * _DEEP[:300] + 400 * _DEEP[300:]),
+    b'{"query":"q","detected_at":1,"key":{"a":%s}}' % _DEEP,
+]
+
+
+@pytest.mark.parametrize("value", [*FOREIGN, *UNWRITABLE])
 def test_a_message_of_another_program_is_listed_beside_the_results(log: MemoryLog, value: bytes) -> None:
     write(log, "matches", 0, range(3))
     producer = log.producer()
@@ -137,6 +151,18 @@ def test_a_message_of_another_program_is_listed_beside_the_results(log: MemoryLo
     found = Tail(log, "g").last(["matches"], 9).results
     assert [one.get("detected_at") for one in found] == [2, 1, 0, None]
     assert found[-1] == {"query": "k\ufffd", "bytes": len(value), "topic": "matches"}
+    assert answer({"results": found}).status == 200
+
+
+def test_a_message_of_any_depth_can_be_answered(log: MemoryLog) -> None:
+    producer = log.producer()
+    for depth in range(240, 260):
+        nested = b"[" * depth + b"]" * depth
+        producer.send("matches", 0, b'{"query":"q","detected_at":1,"key":{"a":%s}}' % nested)
+    producer.flush(1.0)
+    found = Tail(log, "g").last(["matches"], 30).results
+    assert answer({"results": found}).status == 200
+    assert 0 < sum("key" in one for one in found) < 20
 
 
 def test_a_failure_is_told_and_the_next_call_starts_afresh(log: MemoryLog) -> None:

@@ -48,7 +48,7 @@ def result_values(record: Record) -> dict[str, Any] | None:
         return None
     try:
         found: Any = read_result(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # foreign JSON may be nested to any depth
         return None
     return found if isinstance(found, dict) and _is_result(found) else None
 
