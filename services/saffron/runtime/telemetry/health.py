@@ -20,6 +20,8 @@ from saffron.runtime.telemetry.metrics import Metrics
 
 _STALE_SECONDS = 30.0
 """Time without a beat after which a service counts as dead."""
+_SILENT_SECONDS = 10.0
+"""Time for which a thread waits for a client that sends or takes nothing. Then it closes the connection."""
 
 
 class Health:
@@ -99,6 +101,7 @@ class HealthServer:
 class _Handler(BaseHTTPRequestHandler):
     health: Health
     metrics: Metrics
+    timeout = _SILENT_SECONDS
 
     def do_GET(self) -> None:
         """Answers a request for one of the pages, or with 404 and their list.
@@ -127,7 +130,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(code)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the client has not waited for the answer
+        # The client has not waited for the answer, or takes none.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, TimeoutError):
             self.end_headers()
             self.wfile.write(body)
 

@@ -14,7 +14,7 @@ import pytest
 
 from saffron.cli.system.scrape import page
 from saffron.errors import SettingsError
-from saffron.runtime.telemetry.health import Health, HealthServer
+from saffron.runtime.telemetry.health import Health, HealthServer, _Handler
 from saffron.runtime.telemetry.metric_names import COMPLEX_EVENTS
 from saffron.runtime.telemetry.metrics import Metrics
 
@@ -99,6 +99,18 @@ def test_who_does_not_wait_for_the_answer_is_no_error(server: HealthServer, capf
             asker.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed at once
             asker.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
     assert get(server, "/healthz")[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_a_silent_client_keeps_no_thread(
+    server: HealthServer, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert _Handler.timeout is not None, "a silent connection keeps its thread for ever"
+    monkeypatch.setattr(_Handler, "timeout", _Handler.timeout / 1000)
+    for sent in (b"", b"GET /healthz"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as asker:
+            asker.sendall(sent)
+            assert asker.recv(1) == b"", "it is closed without an answer"
     assert capfd.readouterr().err == ""
 
 
