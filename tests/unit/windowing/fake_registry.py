@@ -14,13 +14,16 @@ from typing import Any
 @dataclass
 class FakeRegistry:
     """`schemas`: body of GET /schemas/ids/ID; `subjects`: the ids of each; `down`: it answers nothing but 500;
-    `closed`: nothing may be added. `asked`: the paths asked for."""
+    `closed`: nothing may be added; `redirect`: where it sends those who ask, "" for nowhere. `asked`: the paths asked
+    for.
+    """
 
     url: str = ""
     schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
     subjects: dict[str, list[int]] = field(default_factory=dict)
     down: bool = False
     closed: bool = False
+    redirect: str = ""
     authorization: str | None = None
     asked: list[str] = field(default_factory=list)
 
@@ -74,7 +77,9 @@ def running() -> Iterator[FakeRegistry]:
             registry.authorization = self.headers.get("Authorization")
             status, body = registry.answer(self.path, told)
             content = json.dumps(body).encode()
-            self.send_response(status)
+            self.send_response(302 if registry.redirect else status)
+            if registry.redirect:
+                self.send_header("Location", registry.redirect + self.path)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

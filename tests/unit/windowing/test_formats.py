@@ -14,7 +14,7 @@ import pytest
 
 from saffron.engine.events.codec import decode_block
 from saffron.engine.events.column_operations import column_values
-from saffron.errors import SettingsError
+from saffron.errors import LogError, SettingsError
 from saffron.runtime.hops.tags import BlockTag, read_tag
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files, topic_specs
@@ -181,6 +181,39 @@ def test_references_come_before_what_names_them() -> None:
     assert found is not None
     assert found[5] is not None
     assert (found[5].kind, found[5].text, found[5].references) == ("AVRO", "top", (("b", "B"), ("a", "A")))
+
+
+def test_a_registry_of_too_many_bytes_is_waited_for(registry: FakeRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("saffron.runtime.streams.registry._MOST_BYTES", 100)
+    registry.add(1, "x" * 100)
+    with pytest.raises(LogError, match="its answer has more than 100 bytes"):
+        over_http(registry.url, "")("/schemas/ids/1")
+
+
+@pytest.mark.parametrize(
+    ("auth", "sent"),
+    [
+        ("me:secret", True),
+        ("me:secret@{url}", True),
+        ("me:secret@http://a:1,{url}/", True),
+        ("me:secret@http://a:1", False),
+        ("me:secret@https://{place}", False),
+        ("me:secret@http://", False),
+        ("me:secret@http://a:1,you:other@{url}", False),
+    ],
+)
+def test_credentials_are_sent_where_they_hold(registry: FakeRegistry, auth: str, sent: bool) -> None:
+    registry.add(1, "x")
+    over_http(registry.url, auth.format(url=registry.url, place=registry.url.removeprefix("http://")))("/schemas/ids/1")
+    assert registry.authorization == ("Basic bWU6c2VjcmV0" if sent else None)
+
+
+def test_a_redirection_takes_no_credentials_along(registry: FakeRegistry) -> None:
+    with running() as other:
+        other.redirect = registry.url
+        registry.add(1, "x")
+        assert over_http(other.url, "me:secret")("/schemas/ids/1") == {"schema": "x"}
+    assert (other.authorization, registry.authorization) == ("Basic bWU6c2VjcmV0", None)
 
 
 @pytest.mark.parametrize("url", ["registry:8081", "ftp://registry", "http://me:secret@registry:8081", "http://"])

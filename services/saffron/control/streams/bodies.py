@@ -50,6 +50,16 @@ def topics_of(record: StreamRecord) -> list[str]:
         return list(record.definition.numbers)
 
 
+def registries_of(record: StreamRecord) -> list[str]:
+    """The URLs of the schema registries by which a stream's messages are read."""
+    if record.definition is None:
+        return [record.registry] if record.registry else []
+    try:
+        return [one.registry for one in definition_of(record.definition).sources if one.registry]
+    except DefinitionError:  # one of a later version
+        return []
+
+
 def table_topics_of(record: StreamRecord) -> list[str]:
     """The topics of a stream's tables."""
     if record.definition is None:

@@ -131,7 +131,7 @@ def _check_registry(registry: str) -> None:
             400,
             "registry",
             "--registry: the stream's record is for all to read: give name and password to windowing, as the setting "
-            "registry_auth (SAFFRON_REGISTRY_AUTH=USER:PASSWORD)",
+            "registry_auth (SAFFRON_REGISTRY_AUTH=USER:PASSWORD@URL)",
         )
     raise Refused(400, "registry", f"--registry: {registry!r} is not http://HOST:PORT or https://HOST:PORT")
 

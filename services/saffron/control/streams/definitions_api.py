@@ -14,6 +14,7 @@ from aiohttp import web
 from saffron.control.checks import MOST_CHARACTERS, Refused
 from saffron.control.guard import answer
 from saffron.control.requests import count_of, definition_text, json_body, number_of, text_of
+from saffron.control.streams.bodies import registries_of
 from saffron.control.streams.change import StreamContext, require_foreign, require_new_name
 from saffron.control.streams.readings import message_body, message_readings, read_source, reading_body
 from saffron.control.streams.table_look import tables_now
@@ -29,6 +30,7 @@ from saffron.mapping.proposals.infer import infer
 from saffron.mapping.tables.table import Table
 from saffron.runtime.log import Log, TopicPartition
 from saffron.runtime.process.config import Settings
+from saffron.runtime.process.registry_auth import held_to
 from saffron.runtime.streams.messages import message_of
 from saffron.runtime.streams.newest_messages import Newest, from_one_moment, in_order_of_time, newest_records
 from saffron.runtime.streams.proposal_topics import require_registry, topic_of
@@ -146,7 +148,7 @@ class DefinitionsApi:
                 raise Refused(404, "topic", no_topic(topic, now.topics()))
 
     def _proposed(self, name: str, topics: Sequence[str], newest: Newest, registry: str | None) -> Mapping[str, Any]:
-        formats = translations(self._settings.registry_auth)
+        formats = translations(self._registry_auth())
         sources = infer([topic_of(newest, topic, registry, formats) for topic in topics])
         return {
             "definition": write_definition(name, sources),
@@ -170,7 +172,13 @@ class DefinitionsApi:
         return {"name": definition.name, "sources": sources, "told": list(table_notices(tables, {}))}
 
     def _translated(self, definition: StreamDefinition, newest: Newest) -> dict[TopicPartition, Batch]:
-        return translated(newest, definition.sources, translations(self._settings.registry_auth))
+        return translated(newest, definition.sources, translations(self._registry_auth()))
+
+    def _registry_auth(self) -> str:
+        """The credentials for registries, held to those that are in use: others are only what a request names."""
+        used = [url for record in self._present().streams.values() for url in registries_of(record)]
+        results = self._settings.results_registry
+        return held_to(self._settings.registry_auth, [*used, *([results] if results else [])])
 
 
 def _messages(newest: Newest, topic: str) -> list[Message]:

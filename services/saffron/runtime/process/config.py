@@ -113,7 +113,12 @@ class Settings:
     token: str = _setting(
         "", "what the control API asks for as bearer token; empty: nothing (only for 127.0.0.1)", secret=True
     )
-    registry_auth: str = _setting("", "USER:PASSWORD for the schema registries; empty: none", secret=True)
+    registry_auth: str = _setting(
+        "",
+        "USER:PASSWORD@URL for the schema registry at URL (several apart by commas); without @URL it is sent to the"
+        " registry of every stream; empty: none",
+        secret=True,
+    )
     results_format: str = _setting(
         JSON,
         "what results are written as: json, or avro or protobuf in a schema registry's wire format",

@@ -24,8 +24,11 @@ import orjson
 
 from saffron.errors import LogError, RefusedError, SettingsError, one_line
 from saffron.runtime.process.background import Background
+from saffron.runtime.process.registry_auth import credentials_for
 
 _TIMEOUT = 5.0
+_MOST_BYTES = 16 * 2**20
+"""Bytes of an answer: a schema is far smaller."""
 _RETRY_MS = 1_000
 _LOG_MS = 10_000
 _PASSING = (http.client.REQUEST_TIMEOUT, http.client.TOO_MANY_REQUESTS)
@@ -181,18 +184,18 @@ def register(post: Post, subject: str, schema: WriterSchema) -> int:
         raise LogError(f"no schema registry: {place}/versions has no answer with an id ({error!r})") from error
 
 
-def over_http(url: str, credentials: str) -> Get:
-    """A `Get` for the registry at `url`. `credentials`: USER:PASSWORD, or "". SettingsError: invalid URL."""
-    ask = _client(url, credentials)
+def over_http(url: str, registry_auth: str) -> Get:
+    """A `Get` for the registry at `url`. `registry_auth`: as the setting. SettingsError: invalid URL."""
+    ask = _client(url, registry_auth)
     return lambda path: ask(path, None)
 
 
-def posting(url: str, credentials: str) -> Post:
+def posting(url: str, registry_auth: str) -> Post:
     """A `Post` for the registry at `url`; see `over_http`."""
-    return _client(url, credentials)
+    return _client(url, registry_auth)
 
 
-def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | None], Any]:
+def _client(url: str, registry_auth: str) -> Callable[[str, Mapping[str, Any] | None], Any]:
     """A function that sends a path and a JSON body (None: a GET request) to the registry and returns the JSON
     answer.
     """
@@ -203,8 +206,8 @@ def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
             "setting registry_auth)"
         )
     headers = {"Accept": "application/vnd.schemaregistry.v1+json, application/json"}
-    if credentials:
-        headers["Authorization"] = "Basic " + base64.b64encode(credentials.encode()).decode()
+    credentials = credentials_for(url, registry_auth)
+    doubt = "is registry_auth right?" if credentials else f"no registry_auth holds for it: USER:PASSWORD@{url} would"
 
     def ask(path: str, body: Mapping[str, Any] | None) -> Any:
         """The JSON answer of the registry. LookupError: it has nothing at this path.
@@ -215,14 +218,17 @@ def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
         data = None if body is None else orjson.dumps(body)
         try:
             request = urllib.request.Request(url.rstrip("/") + path, data, {**headers, **content})
+            if credentials:  # a redirection may lead elsewhere, and takes this header not along
+                basic = "Basic " + base64.b64encode(credentials.encode()).decode()
+                request.add_unredirected_header("Authorization", basic)
             with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
-                return orjson.loads(response.read())
+                return orjson.loads(_content(response))
         except urllib.error.HTTPError as error:
             with error:  # closes the connection: the error is the response
                 why = "" if body is None else _reason(error)
             if error.code == http.client.NOT_FOUND:
                 raise LookupError(path) from error
-            hint = "; is registry_auth right?" if error.code in (401, 403) else ""
+            hint = f"; {doubt}" if error.code in (401, 403) else ""
             kind = RefusedError if 400 <= error.code < 500 and error.code not in _PASSING else LogError
             raise kind(f"the schema registry at {url} answers {error.code} {error.reason}{why}{hint}") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -231,9 +237,17 @@ def _client(url: str, credentials: str) -> Callable[[str, Mapping[str, Any] | No
     return ask
 
 
+def _content(response: http.client.HTTPResponse | urllib.error.HTTPError) -> bytes:
+    """The content of an answer. ValueError: it is too large."""
+    content = response.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise ValueError(f"its answer has more than {_MOST_BYTES:,} bytes")
+    return content
+
+
 def _reason(refusal: urllib.error.HTTPError) -> str:
     """The message in a refusal, in a form to append; "" if there is none."""
     try:
-        return f": {orjson.loads(refusal.read())['message']}"
+        return f": {orjson.loads(_content(refusal))['message']}"
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
         return ""

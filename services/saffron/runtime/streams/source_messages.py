@@ -26,9 +26,9 @@ class SourceMessage:
     refusal: Refusal | None = None
 
 
-def translations(credentials: str) -> Formats:
-    """The translations of an occasional reader. `credentials`: for schema registries."""
-    return Formats(credentials, lambda: 0, at_once)
+def translations(registry_auth: str) -> Formats:
+    """The translations of an occasional reader. `registry_auth`: as the setting, for schema registries."""
+    return Formats(registry_auth, lambda: 0, at_once)
 
 
 def translated(newest: Newest, sources: Sequence[SourceDefinition], formats: Formats) -> dict[TopicPartition, Batch]:

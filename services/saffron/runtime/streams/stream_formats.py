@@ -41,12 +41,12 @@ Translation = Callable[[RawBatch], RawBatch | None]
 class Formats:
     """The translations of all streams of a process.
 
-    `credentials`: for their registries. `clock`: ms. `background`: runs registry requests; a thread for each registry
-    if None, so that none waits for another.
+    `registry_auth`: as the setting, for their registries. `clock`: ms. `background`: runs registry requests; a thread
+    for each registry if None, so that none waits for another.
     """
 
-    def __init__(self, credentials: str, clock: Callable[[], int], background: Background | None = None) -> None:
-        self._credentials = credentials
+    def __init__(self, registry_auth: str, clock: Callable[[], int], background: Background | None = None) -> None:
+        self._registry_auth = registry_auth
         self._wait_log = RegistryLog(_LOG, "events that need it wait")
         self._clock = clock
         self._background = background
@@ -93,7 +93,7 @@ class Formats:
 
     def _readers(self, url: str) -> _Readers:
         if url not in self._registries:
-            get = over_http(url, self._credentials)
+            get = over_http(url, self._registry_auth)
             background = self._background or self._threads.enter_context(ThreadPoolExecutor(1, "registry")).submit
             self._registries[url] = _Readers(Registry(get, background))
         return self._registries[url]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import fastavro
@@ -16,6 +17,7 @@ from saffron.runtime.log import TopicSpec
 from saffron.runtime.streams import newest_messages, stream_formats
 from tests.unit.control.streams.shop import DEFINITION, NOON, PAID, with_applied_shop, with_shop
 from tests.unit.control.world import TOPICS, Ask, World
+from tests.unit.windowing.fake_registry import running
 
 
 def test_topics_are_those_that_are_not_saffrons_own() -> None:
@@ -204,6 +206,38 @@ def test_a_source_in_avro_is_read_by_its_registry(monkeypatch: pytest.MonkeyPatc
         assert (tried["count"], tried["refused"]) == (1, {"bad-payload": 1})
 
     world.run(talk)
+
+
+def test_credentials_go_to_no_registry_that_only_a_request_names() -> None:
+    world = World()
+    world.settings = replace(world.settings, registry_auth="me:secret")
+    world.log.create_topics([TopicSpec("orders", 1, {})])
+    producer = world.log.producer()
+    producer.send("orders", 0, frame_head(7) + b"x", timestamp=NOON)
+    producer.flush(1)
+    with running() as registry:
+        registry.add(7, '"string"')
+        definition = f"stream: s\nsources: [{{topic: orders, format: avro, registry: '{registry.url}'}}]"
+
+        async def sent(ask: Ask) -> list[str | None]:
+            found = []
+            for path, body in (
+                ("infer", {"topics": ["orders"], "name": "s", "registry": registry.url}),
+                ("check", {"definition": definition}),
+                ("try", {"definition": definition, "query": "QUERY q FROM s PATTERN orders o WITHIN 1 hour"}),
+            ):
+                registry.asked.clear()
+                await ask("POST", f"/api/definitions/{path}", body)
+                assert registry.asked
+                found.append(registry.authorization)
+            return found
+
+        async def talk(ask: Ask) -> None:
+            assert await sent(ask) == [None] * 3
+            world.apply(definition)
+            assert await sent(ask) == ["Basic bWU6c2VjcmV0"] * 3
+
+        world.run(talk)
 
 
 @pytest.mark.parametrize(
