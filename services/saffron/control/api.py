@@ -58,6 +58,9 @@ class Api:
         self._partitions = partitions
         self._health = health
         self._writing = asyncio.Lock()
+        # One look at a time: those that wait hold no thread.
+        self._explaining = asyncio.Lock()
+        self._tailing = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
         """All routes of the service but those of streams and dead letters."""
@@ -113,7 +116,8 @@ class Api:
         if record is None:
             raise Refused(404, "why", f"there is no stream {stream!r} (any more), which query {name!r} is over")
         try:
-            trace = await asyncio.to_thread(self._why, name, text, record, target, events, beside)
+            async with self._explaining:
+                trace = await asyncio.to_thread(self._why, name, text, record, target, events, beside)
         except InputError as error:
             raise Refused(404, "why", str(error)) from error
         return answer(trace)
@@ -206,7 +210,8 @@ class Api:
         count = count_of(request.query.get("count", "20"))
         published = topics_of(text for text in self._tables.queries.texts().values() if not has_rows(text))
         topics = (self._topics.complex_events, self._topics.trends, *sorted(published))
-        found = await asyncio.to_thread(self._tail.last, topics, count)
+        async with self._tailing:
+            found = await asyncio.to_thread(self._tail.last, topics, count)
         return answer({"results": found.results, "denied": found.denied})
 
     @open_to_all

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 from aiohttp import web
 
@@ -25,11 +25,13 @@ from saffron.runtime.streams.unknown_names import no_stream
 
 _MOST_SEARCHED = 2_000
 """Messages of each partition searched for a list. The page requests one every few seconds."""
+P = ParamSpec("P")
+T = TypeVar("T")
 _FIELDS = {"set", "unset", "value", "encoding", "again", "dry_run"}
 
 
 class DeadLettersApi:
-    """The request handlers. Calls to the broker run in threads; letters are sent one after another."""
+    """The request handlers. Calls to the broker run in threads; letters are read and sent one after another."""
 
     def __init__(
         self, tables: Tables, letters: DeadLetters, group: str, max_future_ms: int, credentials: str = ""
@@ -44,6 +46,7 @@ class DeadLettersApi:
         self._group = group
         self._max_future_ms = max_future_ms
         self._sending = asyncio.Lock()
+        self._reading = asyncio.Lock()
 
     def routes(self) -> list[web.AbstractRouteDef]:
         """All routes of dead letters."""
@@ -58,7 +61,7 @@ class DeadLettersApi:
         """The newest letters first: ?reason=late, &stream=NAME, &count=20."""
         count = count_of(request.query.get("count", "20"))
         wanted = self._letters.of_stream(self._record(request.query.get("stream")), request.query.get("reason"))
-        found = await asyncio.to_thread(self._letters.newest, wanted, count, _MOST_SEARCHED)
+        found = await self._read(self._letters.newest, wanted, count, _MOST_SEARCHED)
         return answer(
             {
                 "letters": [row_of(one, self._stream(one)) for one in found.letters],
@@ -70,7 +73,7 @@ class DeadLettersApi:
 
     async def show(self, request: web.Request) -> web.Response:
         letter = await self._find(request)
-        original = await asyncio.to_thread(self._letters.original, letter)
+        original = await self._read(self._letters.original, letter)
         return answer(whole(letter, self._stream(letter), original))
 
     async def send_again(self, request: web.Request) -> web.Response:
@@ -102,11 +105,16 @@ class DeadLettersApi:
             sender.send(sending)
         return described(sending)
 
+    async def _read(self, look: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a look into the log, in a thread. One at a time: those that wait hold no thread."""
+        async with self._reading:
+            return await asyncio.to_thread(look, *args, **kwargs)
+
     async def _find(self, request: web.Request) -> Letter:
         """The letter in the path; Refused if there is none."""
         name = "/".join(request.match_info[part] for part in ("topic", "partition", "offset"))
         try:
-            return await asyncio.to_thread(self._letters.find, name)
+            return await self._read(self._letters.find, name)
         except InputError as error:
             raise Refused(404, "unknown", str(error)) from error
 

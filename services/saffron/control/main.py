@@ -7,7 +7,8 @@ import contextlib
 import functools
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from aiohttp import web
@@ -43,6 +44,9 @@ _BEAT_SECONDS = 1.0
 _RETRY_SECONDS = 1.0
 _PATIENCE_SECONDS = 4.0
 
+Run = Callable[..., Awaitable[Any]]
+"""A function that runs a call (function, arguments) on the service's own thread."""
+
 
 def main(settings: Settings) -> int:
     """Serves until SIGTERM or SIGINT. Exit status: 0; 1 if Faust has crashed (the supervisor starts it again)."""
@@ -58,27 +62,35 @@ async def _serve(settings: Settings) -> int:
     probes = HealthServer(health, Metrics(), settings.host, settings.metrics_port)
     stop = _stop_signal()
     try:
-        while not stop.is_set():
-            try:
-                return await _connected(settings, health, stop)
-            except LogError as error:
-                _LOG.warning("control: %s; starting again in %g s", error, _RETRY_SECONDS)
-                health.waiting("log", str(error))
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)
+        with _own_thread() as run:
+            while not stop.is_set():
+                try:
+                    return await _connected(settings, health, stop, run)
+                except LogError as error:
+                    _LOG.warning("control: %s; starting again in %g s", error, _RETRY_SECONDS)
+                    health.waiting("log", str(error))
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)
     finally:
         probes.close()
     return 0
 
 
-async def _connected(settings: Settings, health: Health, stop: asyncio.Event) -> int:
+@contextlib.contextmanager
+def _own_thread() -> Iterator[Run]:
+    """A thread for what the service's life depends on: requests may hold all threads of the event loop's executor."""
+    with ThreadPoolExecutor(1, "control") as thread:
+        yield functools.partial(asyncio.get_running_loop().run_in_executor, thread)
+
+
+async def _connected(settings: Settings, health: Health, stop: asyncio.Event, run: Run) -> int:
     """Serve with a connection to the log; the exit status. LogError if the log fails."""
     topics = Topics(settings.prefix)
     tables = Tables(topics, settings.latency_bound_ms)
     log = connect(settings)
     try:
         health.beat()
-        await asyncio.to_thread(require_readable, log, settings.group("control-rights"), tables.topics)
+        await run(require_readable, log, settings.group("control-rights"), tables.topics)
         health.done("log")
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
@@ -99,15 +111,15 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event) ->
                     check = functools.partial(require_joinable, log, settings.group("control.rights"), topics.queries)
                     watch, counts = ControlWatch(log, topics, "control"), PartitionCounts(log)
 
-                    async def look() -> None:
-                        await asyncio.to_thread(watch.step, wall_ms())
+                    async def look(run: Run) -> None:
+                        await run(watch.step, wall_ms())
                         known = tables.streams.all()
-                        tables.queries.partitions = await asyncio.to_thread(counts.look, known, wall_ms())
+                        tables.queries.partitions = await run(counts.look, known, wall_ms())
 
-                    return await _watch(feed, started, health, stop, check, look)
+                    return await _watch(feed, started, health, stop, run, check, look)
                 finally:
                     started.cancel()
-                    await asyncio.to_thread(tail.close)
+                    await run(tail.close)
     finally:
         log.close()
 
@@ -117,25 +129,27 @@ async def _watch(
     started: asyncio.Task[None],
     health: Health,
     stop: asyncio.Event,
+    run: Run,
     check: Callable[[], None],
-    look: Callable[[], Awaitable[None]],
+    look: Callable[[Run], Awaitable[None]],
 ) -> int:
     """Report life and readiness; ready once the tables hold the topics' records. Returns the exit status.
 
     `check`: raises LogError with the reason why the tables do not fill. Faust waits silently for a right that its group
-    lacks. `look`: looks at what may change in the log; LogError if a topic was made anew.
+    lacks. `look`: looks at what may change in the log; LogError if a topic was made anew. `run`: runs both, so that the
+    beat waits for no request.
     """
     checked_at = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     health.waiting("tables", "reading queries, streams and models from the beginning")
     health.done("start")
     while not stop.is_set():
         health.beat()
-        await look()
+        await look(run)
         if started.done():
             started.result()
             health.done("tables")
         elif asyncio.get_running_loop().time() > checked_at:
-            await asyncio.to_thread(check)
+            await run(check)
             checked_at += 10 * _PATIENCE_SECONDS
         if feed.crashed:
             _LOG.error("the Faust app has crashed: ending, so that the supervisor starts a new one")
