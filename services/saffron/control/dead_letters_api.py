@@ -27,6 +27,8 @@ _MOST_SEARCHED = 2_000
 """Messages of each partition searched for a list. The page requests one every few seconds."""
 P = ParamSpec("P")
 T = TypeVar("T")
+_MOST_LOOKED_AT = 100_000
+"""Messages searched for one letter: about a second. The thread goes on where the client no longer waits."""
 _FIELDS = {"set", "unset", "value", "encoding", "again", "dry_run"}
 
 
@@ -114,7 +116,7 @@ class DeadLettersApi:
         """The letter in the path; Refused if there is none."""
         name = "/".join(request.match_info[part] for part in ("topic", "partition", "offset"))
         try:
-            return await self._read(self._letters.find, name)
+            return await self._read(self._letters.find, name, _MOST_LOOKED_AT)
         except InputError as error:
             raise Refused(404, "unknown", str(error)) from error
 

@@ -52,6 +52,19 @@ def test_a_letter_is_listed_shown_mended_and_sent_once(world: World) -> None:
     assert sent(world) == [b'{"type":"Stock","ts":9,"price":2}'] * 2
 
 
+def test_a_letter_too_far_back_is_refused_with_the_way_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_letter(world.log, TOPICS, 0, BROKEN, "not-json", "not JSON: unexpected end of data")
+    monkeypatch.setattr("saffron.control.dead_letters_api._MOST_LOOKED_AT", 1)
+
+    async def talk(ask: Ask) -> None:
+        status, refused = await ask("GET", LETTER)
+        assert (status, refused["error"]["kind"]) == (404, "unknown")
+        assert "`saffron dlq show`" in refused["error"]["text"]
+        assert (await ask("GET", LETTER.removesuffix("0") + "1"))[0] == 200
+
+    world.run(talk)
+
+
 def test_a_late_one_is_refused_with_the_way_out(world: World) -> None:
     write_block(world.log, TOPICS, 0, [BROKEN.replace(b"9", b"10") + b"}"])
 

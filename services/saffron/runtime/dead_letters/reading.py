@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -99,22 +100,28 @@ class DeadLetters:
             letters = gather(each_that_is_there(consumer, marks, batch=_BATCH), wanted.chooses)
         return sorted(letters, key=_in_order)
 
-    def find(self, name: str) -> Letter:
+    def find(self, name: str, most: int = sys.maxsize) -> Letter:
         """The letter with this id, with or without the topics' prefix; of several streams' the newest.
 
-        InputError: there is none. UnavailableError: they cannot be read.
+        `most`: messages looked at, the newest of the partition that should have it, then those of others.
+        InputError: it is not among these. UnavailableError: they cannot be read.
         """
         id_, places = self._places(name)
+        left, whole = most, True
         with self._consumer() as consumer:
-            letters: list[Letter] = []
             for place in places:
-                records = each_that_is_there(consumer, {place: consumer.watermarks(place)}, batch=_BATCH)
-                letters += gather(record for record in records if record.key in id_)
-                if letters:
-                    break
-        if not letters:
+                low, high = consumer.watermarks(place)
+                start = max(low, high - left)
+                left, whole = left - (high - start), whole and start == low
+                records = each_that_is_there(consumer, {place: (start, high)}, batch=_BATCH)
+                if letters := gather(record for record in records if record.key in id_):
+                    return letters[-1]
+        if whole:
             raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
-        return letters[-1]
+        raise InputError(
+            f"dead letter {name!r} is not among the newest {most:,} messages, which are looked at here: "
+            "`saffron dlq show` and `saffron dlq send-again` look at all"
+        )
 
     def stream_of(self, letter: Letter, names: Mapping[str, str]) -> str | None:
         """The stream of a letter; None: it is gone. `names`: of the streams, by topic."""

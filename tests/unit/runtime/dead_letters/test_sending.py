@@ -99,6 +99,20 @@ def test_a_letter_is_found_by_the_place_of_its_message(world: World) -> None:
             world.desk.find(wrong)
 
 
+def test_a_letter_is_looked_for_among_so_many_messages(world: World) -> None:
+    first, second, _ = world.bury(), world.bury(), world.bury()
+    other = world.bury(partition=0)
+    assert world.desk.find(first, 3).id == first
+    assert world.desk.find(second, 2).id == second
+    assert world.desk.find(other, 1).id == other
+    with pytest.raises(InputError, match=r"the newest 2 messages.*`saffron dlq show`"):
+        world.desk.find(first, 2)
+    with pytest.raises(InputError, match="there is no dead letter"):
+        world.desk.find("p.events/1/99", 4)
+    with pytest.raises(InputError, match="the newest 3 messages"):
+        world.desk.find("p.events/1/99", 3)
+
+
 def test_what_is_late_for_a_stream_made_from_another_one_is_sent_to_that_one_once_it_is_corrected(world: World) -> None:
     made = StreamRecord("by_price", "p.by_price", "price", SCHEMA, source="events")
     world.sources = Sources([made, world.stream])
