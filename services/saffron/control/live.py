@@ -14,6 +14,10 @@ _SETTLED_MS = 2000
 """Age of the charts' newest point, by which all services' digests have come (ms)."""
 _FRESH_MS = 5000
 """Age after which a source's last digest no longer counts (ms)."""
+_KNOWN_MS = 3_600_000
+"""Age after which a source is forgotten (ms): it was taken away on purpose, or somebody knows of it by then."""
+_JITTER_MS = 500
+"""Longest gap (ms) between the intervals of two digests that is none: the second took longer to the broker."""
 _DETECTING = ("matcher", "greta")
 _COUNTS = ("events", "results", "latency_ms", "partial_matches", "watermark", "lag")
 _PARTS = ("service", "stream", "partition", "at", "interval_ms", *_COUNTS)
@@ -25,34 +29,45 @@ _Get = Callable[[Digest], float | None]
 
 
 class LiveStatistics:
-    """The recent digests of every (service, stream, partition). Times are in ms; `now` is a parameter."""
+    """The recent digests of every (service, stream, partition). Times are in ms; `now` is a parameter.
+
+    The order of the topic orders digests, and the broker's times age them. The clocks of the processes that write them
+    may differ.
+    """
 
     def __init__(self, bound_ms: int) -> None:
         self.bound_ms = bound_ms
         self._digests: dict[Source, list[Digest]] = {}
+        self._newest_at = 0
 
-    def apply(self, digest: Digest) -> None:
-        """Adds one digest, unless it is not newer than the last of its source.
+    def apply(self, digest: Digest, stamped: int) -> None:
+        """Adds the topic's next digest. `stamped`: when the broker had it.
 
         KeyError: a field is missing. ValueError: one is not as services write it.
         """
         require_digest(digest)
         digest = {
             **{part: digest[part] for part in _PARTS},
+            "at": stamped,
             "shed": digest.get("shed"),
             "mistyped": digest.get("mistyped"),
         }
+        self._newest_at = stamped
         known = self._digests.setdefault((digest["service"], digest["stream"], digest["partition"]), [])
-        if known and digest["at"] <= known[-1]["at"]:
-            return
+        while known and known[-1]["at"] > stamped:  # the broker's clock was set back
+            del known[-1]
         known.append(digest)
-        oldest = digest["at"] - (SERIES_SECONDS * 1000 + 2 * _SETTLED_MS)
+        oldest = stamped - (SERIES_SECONDS * 1000 + 2 * _SETTLED_MS)
         while known[0]["at"] < oldest:
             del known[0]
 
     def view(self, now: int) -> dict[str, Any]:
         """Present numbers, and one point a second for the last `SERIES_SECONDS` (null: no digest)."""
-        last = [known[-1] for known in self._digests.values() if now - known[-1]["at"] < _FRESH_MS]
+        now = self._by_broker(now)
+        self._digests = {
+            source: known for source, known in self._digests.items() if abs(now - known[-1]["at"]) < _KNOWN_MS
+        }
+        last = [known[-1] for known in self._digests.values() if _is_fresh(known[-1], now)]
         newest = (now - _SETTLED_MS) // 1000 * 1000
         times = range(newest - (SERIES_SECONDS - 1) * 1000, newest + 1, 1000)
         return {
@@ -66,16 +81,18 @@ class LiveStatistics:
 
     def events_of(self, stream: str, now: int) -> float | None:
         """Events a second that windowing reads of a stream; None: no recent digest."""
+        now = self._by_broker(now)
         newest = (known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream))
-        return _total((one for one in newest if now - one["at"] < _FRESH_MS), _events_rate)
+        return _total((one for one in newest if _is_fresh(one, now)), _events_rate)
 
     def windowing_of(self, stream: str, now: int) -> list[dict[str, Any]]:
         """The partitions of a stream, as windowing reported them last; those without a recent digest are left out.
 
         `mistyped`: by attribute the values that were null, not being what they should be.
         """
+        now = self._by_broker(now)
         newest = [known[-1] for source, known in self._digests.items() if source[:2] == ("windowing", stream)]
-        fresh = [one for one in newest if now - one["at"] < _FRESH_MS and one["partition"] is not None]
+        fresh = [one for one in newest if _is_fresh(one, now) and one["partition"] is not None]
         return [
             {
                 "partition": one["partition"],
@@ -88,12 +105,19 @@ class LiveStatistics:
             for one in sorted(fresh, key=lambda one: int(one["partition"]))
         ]
 
+    def _by_broker(self, now: int) -> int:
+        """The present time: our clock's, or the broker's newest where that is later."""
+        return max(now, self._newest_at)
+
     def _covering(self, time: int) -> list[Digest]:
         """The digest of each source whose interval contains `time`."""
         found = []
         for known in self._digests.values():
             place = bisect_left(known, time, key=lambda one: one["at"])
-            if place < len(known) and known[place]["at"] - known[place]["interval_ms"] < time:
+            if place == len(known):
+                continue
+            begin = known[place]["at"] - known[place]["interval_ms"]
+            if begin < time or (place and begin - known[place - 1]["at"] <= _JITTER_MS):
                 found.append(known[place])
         return found
 
@@ -104,7 +128,7 @@ class LiveStatistics:
     def _service(self, name: str, now: int) -> dict[str, Any]:
         """A service's row on the page, from its newest digests."""
         last = [known[-1] for source, known in self._digests.items() if source[0] == name]
-        fresh = [one for one in last if now - one["at"] < _FRESH_MS]
+        fresh = [one for one in last if _is_fresh(one, now)]
         return {
             "service": name,
             "silent_ms": max(0, now - max(one["at"] for one in last)),
@@ -117,6 +141,11 @@ class LiveStatistics:
             "latency_ms": _worst(fresh),
             "watermark": min((one["watermark"] for one in fresh if one["watermark"] is not None), default=None),
         }
+
+
+def _is_fresh(digest: Digest, now: int) -> bool:
+    """True if the digest is of now. One from the future is not: the broker's clock was set back since."""
+    return abs(now - int(digest["at"])) < _FRESH_MS
 
 
 def _point(digests: Iterable[Digest]) -> dict[str, Any]:

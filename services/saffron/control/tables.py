@@ -1,7 +1,7 @@
 """Tables over the compacted topics, fed message by message, for the API.
 
-They hold state without I/O. Views are JSON values. Applying a message twice changes nothing, so a topic may be read
-again, also from its beginning.
+They hold state without I/O. Views are JSON values. A message that was applied before is passed over, so a topic may be
+read again, also from its beginning.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Tables:
         self.live = LiveStatistics(bound_ms)
         self.problems: deque[_Row] = deque(maxlen=_PROBLEMS_KEPT)
         self.applied = 0
+        self._next_offsets: dict[str, int] = {}
         self._topics = topics
         self.streams = KnownStreams(topics)
         self._queries = query_table(topics.queries)
@@ -50,11 +51,22 @@ class Tables:
         """Full names of the topics that feed the tables."""
         return (self._topics.queries, self._topics.query_status, self._topics.streams, *self._apply)
 
-    def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int = 0) -> None:
-        """Applies one message; `at`: its time in ms. Unreadable messages are listed in `problems` and skipped."""
+    def next_offset(self, topic: str) -> int:
+        """The offset after the last message of a topic that was applied."""
+        return self._next_offsets.get(topic, 0)
+
+    def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int | None = None) -> None:
+        """Applies one message; `at`: its time in ms. Unreadable messages are listed in `problems` and skipped.
+
+        `offset`: None, where it is not known, and the message is new.
+        """
         self.applied += 1
+        if offset is not None:
+            if offset < self.next_offset(topic):
+                return
+            self._next_offsets[topic] = offset + 1
         if topic not in self._apply:
-            self._apply_record(topic, key, value, at, offset)
+            self._apply_record(topic, key, value, at, offset or 0)
             return
         name = (key or b"").decode("utf-8", "replace")
         try:
@@ -109,7 +121,7 @@ class Tables:
 
     def _apply_health(self, key: str, value: _Row | None, at: int) -> None:
         if value is not None:
-            self.live.apply(value)
+            self.live.apply(value, at)
 
 
 def _put(table: dict[str, _Row], key: str, value: _Row | None) -> None:

@@ -60,7 +60,8 @@ def tables() -> Tables:
         (TOPICS.health, *digest("matcher", latency_ms={"p50": 20.0, "p99": 60.0}, at=NOW - 300)),
     ]  # fmt: skip
     for topic, key, value in rows:
-        found.apply(topic, key.encode(), value, NOW)
+        at = orjson.loads(value)["at"] if topic == TOPICS.health else NOW
+        found.apply(topic, key.encode(), value, at)
     assert not found.problems
     return found
 

@@ -115,6 +115,23 @@ def test_a_report_of_another_form_is_noted_and_spoils_no_view(tables: Tables, to
     assert (tables.live.view(10), tables.query("q"), tables.load()) == before
 
 
+def test_messages_that_are_read_again_change_nothing(tables: Tables) -> None:
+    row = {"name": "q", "version": 1, "op": "add", "text": "x", "from": "now"}
+    messages = [
+        (TOPICS.queries, row, 0),
+        (TOPICS.queries, {**row, "version": 2, "op": "pause"}, 1),
+        (TOPICS.health, {**DIGEST, "events": 3}, 5),
+        (TOPICS.health, {**DIGEST, "events": 4}, 6),
+    ]
+    for topic, body, offset in messages:
+        tables.apply(topic, b"q", json.dumps(body).encode(), 7, offset)
+    before = tables.query("q"), tables.live.view(10)
+    assert (before[0]["version"], tables.next_offset(TOPICS.health)) == (2, 7)
+    for topic, body, offset in messages[::2]:
+        tables.apply(topic, b"q", json.dumps(body).encode(), 8, offset)
+    assert (tables.query("q"), tables.live.view(10)) == before
+
+
 def test_what_services_write_is_read(tables: Tables) -> None:
     put(
         tables, TOPICS.health, "s", {**DIGEST, "service": "shedder", "shed": SHED, "latency_ms": {"p50": 1, "p99": 2.5}}

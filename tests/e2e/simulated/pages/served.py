@@ -70,7 +70,7 @@ def overload(tables: Tables, at: int, second: int) -> None:
     latency = {"p50": 600.0 + second, "p99": 950.0 + 5 * second}
     for service, more in (("windowing", {}), ("matcher", {"latency_ms": latency}), ("shedder", {"shed": SHED})):
         digest = {"service": service, **common, "events": 5000 + second, "results": 30, "latency_ms": None, **more}
-        tables.live.apply(digest)
+        tables.live.apply(digest, at)
 
 
 def sender(log: Log) -> Send:

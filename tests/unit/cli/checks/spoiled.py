@@ -46,6 +46,17 @@ def told(service: str, **fields: Any) -> Spoil:
     return spoil
 
 
+def after_a_clock_ahead(spoil: Spoil) -> Spoil:
+    """All partitions had been those of processes whose clocks were an hour ahead."""
+
+    def spoiled(look: Look) -> Look:
+        earlier = (replace(one, at=one.at + 3_600_000, stamped=one.stamped - 60_000) for one in look.digests)
+        after = spoil(look)
+        return replace(after, digests=(*earlier, *after.digests))
+
+    return spoiled
+
+
 def process(state: str) -> Spoil:
     one = ServiceState("greta", state, 1, "/logs/greta.log", None, 4, "fetching")
     return lambda look: replace(

@@ -27,7 +27,7 @@ from tests.unit.cli.checks.sound import (
     sound,
     stream,
 )
-from tests.unit.cli.checks.spoiled import Spoil, partitions, process, told, topic
+from tests.unit.cli.checks.spoiled import Spoil, after_a_clock_ahead, partitions, process, told, topic
 
 
 def test_a_sound_system_gives_no_finding() -> None:
@@ -133,6 +133,10 @@ SEEDED: Mapping[str, tuple[Spoil, str, str, str, str]] = {
     "lag without progress": (
         told("matcher", lag=70, events=0), ERROR, "matcher/events/1", "70 messages wait, none was taken for",
         "kill -USR1",
+    ),
+    "lag without progress after a process whose clock was ahead": (
+        after_a_clock_ahead(told("matcher", lag=70, events=0)),
+        ERROR, "matcher/events/1", "70 messages wait, none was taken for", "kill -USR1",
     ),
     "lag that grows": (
         lambda look: replace(look, digests=look.digests + tuple(

@@ -38,7 +38,8 @@ def test_events_that_came_in_one_go_need_no_snapshot(tmp_path: Path, before: boo
     folder = tmp_path / "matcher" / "saffron.admitted" / "1"
     folder.mkdir(parents=True)
     if before:
-        look = replace(look, digests=tuple(replace(one, at=one.at - 600_000) for one in look.digests) + look.digests)
+        earlier = (replace(one, at=one.at - 600_000, stamped=one.stamped - 600_000) for one in look.digests)
+        look = replace(look, digests=(*earlier, *look.digests))
         saved = folder / "1.snapshot"
         saved.touch()
         os.utime(saved, (NOW / 1000 - 300, NOW / 1000 - 300))
@@ -74,4 +75,13 @@ def test_a_snapshot_that_never_is_written_is_named_though_its_service_dies_of_it
     alive = [one for index, one in enumerate([*earlier, *ours]) if index % (took + away) < took]
     others = (one for one in look.digests if (one.service, one.partition) != ("matcher", 1))
     (one,) = bad(one for one in judge(replace(look, digests=(*others, *alive))) if one.check == "snapshots")
+    assert "there is none, though events came" in one.what
+
+
+def test_a_process_whose_clock_was_ahead_hides_no_missing_snapshot(tmp_path: Path) -> None:
+    look = told("matcher", events=5)(replace(sound(), settings=replace(SETTINGS, snapshots=tmp_path)))
+    earlier = (replace(one, at=one.at + 3_600_000, stamped=one.stamped - 60_000) for one in look.digests)
+    look = replace(look, digests=(*earlier, *look.digests), now=NOW + 60_000)
+    (tmp_path / "matcher").mkdir()
+    (one,) = bad(one for one in judge(look) if one.check == "snapshots")
     assert "there is none, though events came" in one.what

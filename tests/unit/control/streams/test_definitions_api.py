@@ -116,7 +116,7 @@ def test_a_stream_shows_its_sources_and_what_windowing_reports() -> None:
         "service": "windowing", "stream": "shop", "partition": 0, "at": 10**15, "interval_ms": 1000, "events": 5,
         "results": 0, "latency_ms": None, "partial_matches": 0, "watermark": NOON, "lag": 2, "mistyped": {"total": 3},
     }  # fmt: skip
-    world.tables.live.apply(digest)
+    world.tables.live.apply(digest, 10**15)
 
     async def talk(ask: Ask) -> None:
         _, found = await ask("GET", "/api/streams/shop")

@@ -51,8 +51,9 @@ def check_progress(look: Look) -> Iterator[Finding]:
         if look.now - last.stamped > _SILENT_MS or not last.lag:
             continue
         waiting.append(last.lag)
-        stood = [one for one in found if one.at > last.at - _STUCK_MS]
-        span = stood[-1].at - stood[0].at + stood[0].interval_ms
+        begin = last.stamped - _STUCK_MS - last.interval_ms
+        stood = [one for one in found if one.stamped > begin]
+        span = sum(one.interval_ms for one in stood)
         where = f"{service}/{stream}/{partition}"
         if span >= _STUCK_MS and all(one.lag and not one.events for one in stood):
             what = f"{counted(last.lag, 'message waits', 'messages wait')}, none was taken for {span / 1000:.0f} s"

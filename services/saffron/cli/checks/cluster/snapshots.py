@@ -23,7 +23,7 @@ def check_snapshots(look: Look) -> Iterator[Finding]:
     for (service, stream, partition), found in look.sources().items():
         if service not in _SNAPPED or stream is None or not (root / service).is_dir():
             continue
-        busy = [one.at for one in found if one.events]
+        busy = [one.stamped for one in found if one.events]
         if not busy or look.now - busy[0] < oldest:
             continue
         stem = look.streams[stream].stem if stream in look.streams else stream
@@ -44,12 +44,12 @@ def _unsaved_ms(found: Sequence[Digest], newest: int | None) -> int:
     """How long events came (ms) since the newest snapshot, added up over the processes that had the partition.
 
     A snapshot is written while events come, some time after the last one or the take-over. The digests of a process
-    follow each other without a gap.
+    follow each other without a gap. They have its clock, as the times of its snapshots.
     """
     lives: list[list[int]] = []
     before = None
     for one in found:
-        if before is None or one.at - one.interval_ms > before:
+        if before is None or not one.at - one.interval_ms <= before < one.at:
             lives.append([])
         before = one.at
         if one.events and (newest is None or one.at > newest):
