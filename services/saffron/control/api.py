@@ -14,13 +14,14 @@ from saffron.control.checks import Checked, Partitions, Refused, as_it_stands, c
 from saffron.control.guard import PAGE_HEADERS, answer, open_to_all
 from saffron.control.left_readers import left_readers
 from saffron.control.openapi import document
-from saffron.control.requests import Send, count_of, json_body, text_of
+from saffron.control.record_writer import RecordWriter
+from saffron.control.requests import count_of, json_body, text_of
 from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.errors import InputError, SaffronError
 from saffron.language.cost.shedders import AUTO, refusal
 from saffron.language.syntax.delivery import has_rows, topics_of
-from saffron.records.query import QueryRecord
+from saffron.records.query import ADD, QueryRecord
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.process.clock_watch import wall_ms
 from saffron.runtime.streams.unknown_names import no_query
@@ -48,11 +49,18 @@ class Api:
     """The request handlers. Calls to the broker run in threads."""
 
     def __init__(
-        self, tables: Tables, topics: Topics, send: Send, tail: Tail, why: Why, partitions: Partitions, health: Health
+        self,
+        tables: Tables,
+        topics: Topics,
+        writer: RecordWriter,
+        tail: Tail,
+        why: Why,
+        partitions: Partitions,
+        health: Health,
     ) -> None:
         self._tables = tables
         self._topics = topics
-        self._send = send
+        self._writer = writer
         self._tail = tail
         self._why = why
         self._partitions = partitions
@@ -128,35 +136,44 @@ class Api:
         return answer({"ok": True, **checked.explanation(AUTO)})
 
     async def add_query(self, request: web.Request) -> web.Response:
+        """Adds a query. Refused: there is one of its name."""
         body = await json_body(request, {"text", "name", "from", "shed"})
-        async with self._writing:
+
+        async def make() -> QueryRecord:
             checked = await self._check(body, text_of(body, "name") if "name" in body else None)
             if self._tables.queries.get(checked.name) is not None:
                 raise Refused(409, "exists", f"there is a query {checked.name!r} already; PUT replaces it")
-            shed = _shed(body, AUTO, checked)
-            return await self._publish(checked.name, "add", text_of(body, "text"), _from(body), shed, 201)
+            return self._next(checked.name, ADD, text_of(body, "text"), _from(body), _shed(body, AUTO, checked))
+
+        return await self._publish(make, 201)
 
     async def replace_query(self, request: web.Request) -> web.Response:
+        """Replaces a query's text, and its shedder if one is given. Refused: there is no such query."""
         body = await json_body(request, {"text", "from", "shed"})
-        async with self._writing:
+
+        async def make() -> QueryRecord:
             name = self._known(request)
             checked = await self._check(body, name)
             if checked.name != name:
                 raise Refused(400, "name", f"the text is of a query {checked.name!r}, not of {name!r}")
-            shed = _shed(body, self._tables.queries.view(name)["shed"], checked)
-            return await self._publish(name, "add", text_of(body, "text"), _from(body), shed, 200)
+            shed = _shed(body, self._tables.queries.view(self._known(request))["shed"], checked)
+            return self._next(name, ADD, text_of(body, "text"), _from(body), shed)
+
+        return await self._publish(make, 200)
 
     async def change_query(self, op: str, request: web.Request) -> web.Response:
-        async with self._writing:
-            name = self._known(request)
-            query = self._tables.queries.view(name)
-            return await self._publish(name, op, query["text"], query["from"], query["shed"], 200)
+        async def make() -> QueryRecord:
+            query = self._tables.queries.view(self._known(request))
+            return self._next(query["name"], op, query["text"], query["from"], query["shed"])
+
+        return await self._publish(make, 200)
 
     async def remove_query(self, request: web.Request) -> web.Response:
         async with self._writing:
+            await self._writer.catch_up()
             name = self._known(request)
             warnings = list(left_readers(name, self._tables.queries.texts(), None))
-            await self._write(name, None)
+            await self._writer.remove(self._topics.queries, name)
         return answer({"name": name, "removed": True, "warnings": warnings})
 
     def _plan(self, name: str, shed: str) -> Mapping[str, Any] | None:
@@ -181,19 +198,15 @@ class Api:
         await asyncio.to_thread(check_partitions, checked.plan, record, self._partitions)
         return checked
 
-    async def _publish(self, name: str, op: str, text: str, start: str, shed: str, status: int) -> web.Response:
-        """Write a new version of a query; the response has the query as it is then."""
-        version = self._tables.queries.next_version(name)
-        await self._write(name, QueryRecord(name, version, op, text, start, shed))
-        return answer(self._tables.query(name), status)
+    async def _publish(self, make: Callable[[], Awaitable[QueryRecord]], status: int) -> web.Response:
+        """Writes a new version of a query; the response has the query as it is then."""
+        async with self._writing:
+            record = await self._writer.change(self._topics.queries, make, lambda one: one)
+            return answer(self._tables.query(record.name), status)
 
-    async def _write(self, name: str, record: QueryRecord | None) -> None:
-        """Writes to `queries` and applies the message to the tables at once, so that the writer reads its own
-        change.
-        """
-        value = None if record is None else record.encode()
-        await self._send(self._topics.queries, name.encode(), value)
-        self._tables.apply(self._topics.queries, name.encode(), value, wall_ms())
+    def _next(self, name: str, op: str, text: str, start: str, shed: str) -> QueryRecord:
+        """The record of a query's next version."""
+        return QueryRecord(name, self._tables.queries.next_version(name), op, text, start, shed)
 
     # ------------------------------------------------------------ the rest
 

@@ -18,6 +18,7 @@ from saffron.control.dead_letters_api import DeadLettersApi
 from saffron.control.faust_app import Feed
 from saffron.control.guard import guards
 from saffron.control.log_limits import limit_repeats
+from saffron.control.record_writer import RecordWriter
 from saffron.control.streams.definitions_api import DefinitionsApi
 from saffron.control.streams.stream_partitions import PartitionCounts
 from saffron.control.streams.streams_api import StreamsApi
@@ -95,12 +96,13 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event, ru
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
             why = functools.partial(_why, log, topics, settings.group("control-why"))
-            api = Api(tables, topics, feed.send, tail, why, log.partitions, health)
+            writer = RecordWriter(tables, topics, log, feed.send, settings.group("control.records"))
+            api = Api(tables, topics, writer, tail, why, log.partitions, health)
             letters = DeadLetters(log, topics, settings.group("control-dlq"))
             dead_letters = DeadLettersApi(
                 tables, letters, settings.group("control-dlq"), settings.max_future_ms, settings.registry_auth
             )
-            streams = StreamsApi(tables, feed.send, log, settings)
+            streams = StreamsApi(tables, writer, log, settings)
             definitions = DefinitionsApi(log, settings, streams.present, Trials(settings.aggregates))
             routes = [route for one in (api, streams, definitions, dead_letters) for route in one.routes()]
             async with _site(routes, settings) as url:

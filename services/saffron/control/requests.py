@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -11,8 +11,6 @@ from aiohttp import web
 from saffron.carets import quoted
 from saffron.control.checks import MOST_CHARACTERS, Refused
 
-Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
-"""A function that writes one message (topic, key, value) and returns once the broker has it."""
 MOST_ROWS = 200
 """Largest number of results or dead letters in one request."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.records.codec import RecordError, decode, encode, optional, require, unknown_fields
@@ -67,6 +67,16 @@ class QueryRecord:
     def encode(self) -> bytes:
         """The value of the message."""
         return encode(self.body())
+
+
+def renewed(key: str, value: bytes | None, version: int) -> bytes | None:
+    """The value of a query's message, of another version. A tombstone, and what cannot be read, stay as they are."""
+    if value is None:
+        return None
+    try:
+        return replace(QueryRecord.read(key, value), version=version).encode()
+    except RecordError:
+        return value
 
 
 def shedder_of(body: Mapping[str, Any]) -> str:

@@ -65,6 +65,29 @@ def add(client: Client, name: str, version: int = 1, op: str = "add") -> QueryRe
     return record
 
 
+def test_a_change_beside_that_of_another_process_is_refused_and_loses_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = add(client, "q")
+    longer = replace(first, version=2, text=TEXT.replace("1 hour", "2 hours"))
+    puts = client.put
+
+    def put(topic: str, key: str, value: bytes | None) -> None:
+        monkeypatch.undo()
+        puts(topic, key, longer.encode())
+        puts(topic, key, value)
+
+    monkeypatch.setattr(client, "put", put)
+    with pytest.raises(query_changes.QueryRefused, match="changed by another process at the same moment"):
+        query_changes.put(client, replace(first, op="pause"), first)
+    standing = replace(longer, version=3)
+    assert client.queries()["q"] == standing
+    with pytest.raises(query_changes.QueryRefused):
+        query_changes.put(client, replace(first, op="pause"), first)  # made of an older record
+    assert client.queries()["q"] == standing
+    assert query_changes.put(client, replace(standing, op="pause"), standing).version == 4
+
+
 @pytest.mark.parametrize("client", [4], indirect=True)
 def test_a_change_is_waited_for_on_every_partition(client: Client) -> None:
     add(client, "q")
@@ -119,7 +142,7 @@ def test_versions_never_come_again(client: Client) -> None:
 
 def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
     add(client, "old")
-    record = query_changes.put(client, QueryRecord("new", 1, "add", TEXT, "now", "gspice-tree"))
+    record = query_changes.put(client, QueryRecord("new", 1, "add", TEXT, "now", "gspice-tree"), None)
     assert record.shed == "gspice-tree"
     assert {name: one.view()["shed"] for name, one in read_standing(client).items()} == {
         "old": "auto",

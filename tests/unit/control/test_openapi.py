@@ -17,6 +17,7 @@ from saffron.control.openapi import document
 from saffron.engine.windows.dead_letters import REASONS
 from saffron.errors import UnavailableError
 from saffron.language.cost.shedders import SHEDDERS
+from saffron.records.query import QueryRecord
 from saffron.records.stream import StreamRecord
 from saffron.runtime.results.large_results import REASON as TOO_LARGE
 from saffron.runtime.telemetry.health import Health
@@ -81,6 +82,12 @@ def with_letter_of_nobody(world: World) -> None:
 def with_lost_topic(world: World) -> None:
     with_query(world)
     with_letter_of_nobody(world)
+
+
+def with_rivals(world: World) -> None:
+    with_query(world)
+    record = QueryRecord("rally", 1, "add", TEXT).encode()
+    world.before_send = lambda: world.write(TOPICS.queries, "rally", record)
 
 
 def with_stream(world: World) -> None:
@@ -157,7 +164,12 @@ CASES = [
     *(
         Case(f"{op}Query", status, f"/api/queries/{name}/{op}", setup=setup)
         for op in ("pause", "resume")
-        for status, name, setup in ((200, "rally", with_query), (404, "other", ready), (503, "rally", without_broker))
+        for status, name, setup in (
+            (200, "rally", with_query),
+            (404, "other", ready),
+            (409, "rally", with_rivals),
+            (503, "rally", without_broker),
+        )
     ),
     Case("listVersions", 200, ONE + "/versions"),
     Case("listVersions", 404, "/api/queries/other/versions"),

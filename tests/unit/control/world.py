@@ -14,6 +14,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from saffron.control.api import Api
 from saffron.control.dead_letters_api import DeadLettersApi
 from saffron.control.guard import guards
+from saffron.control.record_writer import RecordWriter
 from saffron.control.streams.change import StreamContext
 from saffron.control.streams.definitions import plan_definition
 from saffron.control.streams.definitions_api import DefinitionsApi
@@ -24,6 +25,7 @@ from saffron.control.tail import Tail
 from saffron.control.why import why
 from saffron.errors import UnavailableError
 from saffron.runtime.dead_letters.reading import DeadLetters
+from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
@@ -37,30 +39,37 @@ Ask = Callable[..., Awaitable[tuple[int, Any]]]
 
 
 class World:
-    """An API with a memory log; `sent` is what it wrote."""
+    """An API with a memory log; `sent` is what it wrote. `broker`: that of another replica.
 
-    def __init__(self, partitions: int = 1, token: str = "") -> None:
-        self.log = MemoryLog(MemoryBroker(lambda: 0))
+    `before_send`: what others do just before each write.
+    """
+
+    def __init__(self, partitions: int = 1, token: str = "", broker: MemoryBroker | None = None) -> None:
+        self.log = MemoryLog(broker or MemoryBroker(lambda: 0))
         self.log.create_topics(topic_specs("p.", partitions))
         self.tables = Tables(TOPICS, 100)
         self.health = Health("control")
         self.sent: list[tuple[str, bytes, Any]] = []
         self.token = token
         self.down = False
+        self.before_send: Callable[[], None] = lambda: None
         self.settings = Settings(prefix="p.")
 
-    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
+    async def send(self, topic: str, key: bytes, value: bytes | None) -> int:
         if self.down:
             raise UnavailableError("no broker answers")
         await asyncio.sleep(0)
+        self.before_send()
         self.sent.append((topic, key, None if value is None else orjson.loads(value)))
+        return written(self.log, topic, key, value)
 
     def routes(self) -> list[web.AbstractRouteDef]:
         """All that the service serves."""
         told = partial(why, self.log, TOPICS, "why")
-        api = Api(self.tables, TOPICS, self.send, Tail(self.log, "tail"), told, self.log.partitions, self.health)
+        writer = RecordWriter(self.tables, TOPICS, self.log, self.send, "records")
+        api = Api(self.tables, TOPICS, writer, Tail(self.log, "tail"), told, self.log.partitions, self.health)
         desk = DeadLettersApi(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
-        streams = StreamsApi(self.tables, self.send, self.log, self.settings)
+        streams = StreamsApi(self.tables, writer, self.log, self.settings)
         definitions = DefinitionsApi(self.log, self.settings, streams.present, Trials(longest=600))
         return [route for one in (api, streams, definitions, desk) for route in one.routes()]
 
@@ -77,6 +86,10 @@ class World:
         self.log.create_topics(found.topics)
         self.tables.apply(TOPICS.streams, found.record.name.encode(), found.record.encode(), 5)
 
+    def write(self, topic: str, key: str, value: bytes | None) -> None:
+        """Writes a message as another process does."""
+        written(self.log, topic, key.encode(), value)
+
     def run(self, talk: Callable[[Ask], Awaitable[None]]) -> None:
         asyncio.run(self._run(talk))
 
@@ -92,6 +105,14 @@ class World:
                     return answer.status, found
 
             await talk(ask)
+
+
+def written(log: MemoryLog, topic: str, key: bytes, value: bytes | None) -> int:
+    """Writes a message; its offset."""
+    producer = log.producer()
+    producer.send(topic, 0, value, key=key)
+    producer.flush(1.0)
+    return log.ends([TopicPartition(topic, 0)])[TopicPartition(topic, 0)] - 1
 
 
 def add(tables: Tables, name: str, **more: Any) -> None:

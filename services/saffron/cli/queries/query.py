@@ -96,7 +96,7 @@ def add(
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
         _warn(checked, json)
         records = [QueryRecord(n, 1, ADD, one.text, start, shedder) for n, one in zip(names, texts, strict=True)]
-        added = [put(client, record) for record in records]
+        added = [put(client, record, None) for record in records]
         wait_until(client, added, "active", timeout, json)
         if start == "now" and not json:
             _tell_of_unseen_events(client, checked)
@@ -217,7 +217,7 @@ def replace(
         if found.name != name:
             raise QueryRefused(f"the new text names itself {found.name!r}, but {name!r} is to be replaced")
         _warn([found], json)
-        record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder))
+        record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder), before.record)
         _tell_of_topic(before.record.text, texts[0].text)
         wait_until(client, [record], "active", timeout, json)
 
@@ -285,7 +285,7 @@ def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float,
     """Writes a query's record with another `op`, and waits until all partitions are in the state `wanted`."""
     with connection(settings) as client:
         one = existing(read_standing(client), name)
-        record = put(client, replace_fields(one.record, op=op))
+        record = put(client, replace_fields(one.record, op=op), one.record)
         wait_until(client, [record], wanted, timeout, json)
 
 

@@ -9,7 +9,9 @@ from saffron.cli import console
 from saffron.cli.client import Client
 from saffron.cli.queries.standing import ListedQuery, next_version, wait_for
 from saffron.errors import SaffronError
-from saffron.records.query import QueryRecord
+from saffron.records.query import QueryRecord, renewed
+from saffron.records.table import query_table
+from saffron.runtime.log import Record
 
 
 class QueryRefused(SaffronError):
@@ -33,11 +35,33 @@ def tell_readers(name: str, standing: Mapping[str, ListedQuery]) -> None:
         console.say(warning)
 
 
-def put(client: Client, record: QueryRecord) -> QueryRecord:
-    """Writes a record as the query's next version, and returns it."""
+def put(client: Client, record: QueryRecord, before: QueryRecord | None) -> QueryRecord:
+    """Writes a record as the query's next version, and returns it. `before`: the record that it was made of.
+
+    QueryRefused: another process has changed the query since. Its record stays: one that came just before ours is
+    written again, as a newer version.
+    """
+    topic, table = client.topics.queries, query_table(client.topics.queries)
+    for one in client.records(topic):
+        table.apply(one.key, one.value, one.offset)
     written = replace(record, version=next_version(client, record.name))
-    client.put(client.topics.queries, record.name, written.encode())
-    return written
+    if table.rows.get(record.name) == before:
+        client.put(topic, record.name, written.encode())
+        between = _between(client, written, table.next_offset)
+        if not between:
+            return written
+        client.put(topic, record.name, renewed(record.name, between[-1].value, next_version(client, record.name)))
+    raise QueryRefused(
+        f"query {record.name!r} was changed by another process at the same moment, and that change stays: look at it "
+        f"(`saffron query show {record.name}`), and repeat yours if it is still wanted"
+    )
+
+
+def _between(client: Client, written: QueryRecord, since: int) -> list[Record]:
+    """The records of the query from offset `since` on that lie before ours."""
+    own = [one for one in client.records(client.topics.queries) if one.key == written.name.encode()]
+    place = max((place for place, one in enumerate(own) if one.value == written.encode()), default=0)
+    return [one for one in own[:place] if one.offset >= since]
 
 
 def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout: float, json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from saffron.cli.client import Client
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamContext
-from saffron.control.used_topics import UsedTopics
+from saffron.control.streams.used_topics import UsedTopics
 from saffron.errors import InputError
 
 T = TypeVar("T")

@@ -10,13 +10,15 @@ from aiohttp import web
 
 from saffron.control.checks import Refused
 from saffron.control.guard import answer
-from saffron.control.requests import Send, definition_text, flag_of, json_body, text_of
+from saffron.control.record_writer import RecordWriter
+from saffron.control.requests import definition_text, flag_of, json_body, text_of
 from saffron.control.streams.bodies import applied_body, stream_body, topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.control.streams.definitions import plan_definition
 from saffron.control.streams.stream_changes import begun_anew, check_removal, left_topics, plan_change, plan_update
+from saffron.control.streams.used_topics import UsedTopics
 from saffron.control.tables import Tables
-from saffron.control.used_topics import UsedTopics
+from saffron.records.stream import StreamRecord
 from saffron.records.version import version_key
 from saffron.runtime.log import Log
 from saffron.runtime.log.topics import Topics
@@ -31,9 +33,9 @@ _ADD = {**_SET, "name": str, "topic": str, "from": str, "format": str, "partitio
 class StreamsApi:
     """The request handlers. Calls to the broker run in threads; changes run one after another."""
 
-    def __init__(self, tables: Tables, send: Send, log: Log, settings: Settings) -> None:
+    def __init__(self, tables: Tables, writer: RecordWriter, log: Log, settings: Settings) -> None:
         self._tables = tables
-        self._send = send
+        self._writer = writer
         self._log = log
         self._settings = settings
         self._topic = Topics(settings.prefix).streams
@@ -77,10 +79,7 @@ class StreamsApi:
         """Add or change the merged stream of a definition; with `dry_run` only report the changes."""
         body = await json_body(request, {"definition", "dry_run"})
         text, dry_run = definition_text(body), flag_of(body, "dry_run")
-        async with self._writing:
-            found = await asyncio.to_thread(lambda: plan_definition(text, self.present()))
-            if not dry_run:
-                await self._write_plan(found)
+        found = await self._written(lambda: plan_definition(text, self.present()), dry_run=dry_run)
         status = 201 if found.before is None and not dry_run else 200
         return answer({**applied_body(found), "dry_run": dry_run}, status)
 
@@ -91,13 +90,14 @@ class StreamsApi:
         """
         name = request.match_info["name"]
         async with self._writing:
+            await self._writer.catch_up()
             record = await asyncio.to_thread(lambda: check_removal(name, self.present()))
             following = await asyncio.to_thread(lambda: begun_anew(record, self.present()))
             if following is None:
-                await self._write(name, None)
+                await self._writer.remove(self._topic, name)
             else:
-                await self._write_plan(following)
-            await self._write(version_key(record.stem), None)
+                await self._write(lambda: following, dry_run=False)
+            await self._writer.remove(self._topic, version_key(record.stem))
             present = await asyncio.to_thread(self.present)
         left = left_topics(record, Topics(self._settings.prefix))
         topics = [one for one in left if present.partitions(one) is not None]
@@ -107,23 +107,27 @@ class StreamsApi:
         self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange
     ) -> web.Response:
         """Check and write a change; the response has the stream as it is then."""
-        async with self._writing:
-            found = await asyncio.to_thread(lambda: plan(change, self.present()))
-            await self._write_plan(found)
+        found = await self._written(lambda: plan(change, self.present()))
         return answer({**found.record.body(), "partitions": found.partitions}, 200 if found.before else 201)
 
-    async def _write_plan(self, found: StreamPlan) -> None:
-        """Creates the topics of a plan, and writes its record."""
-        await asyncio.to_thread(self._log.create_topics, found.topics)
-        if found.is_change:
-            await self._write(found.record.name, found.record.encode())
+    async def _written(self, plan: Callable[[], StreamPlan], *, dry_run: bool = False) -> StreamPlan:
+        """Makes a plan, its topics, and writes its record. Returns the plan."""
+        async with self._writing:
+            return await self._write(plan, dry_run=dry_run)
 
-    async def _write(self, name: str, value: bytes | None) -> None:
-        """Writes to `streams` and applies the message to the tables at once, so that the writer reads its own
-        change.
-        """
-        await self._send(self._topic, name.encode(), value)
-        self._tables.apply(self._topic, name.encode(), value, wall_ms())
+    async def _write(self, plan: Callable[[], StreamPlan], *, dry_run: bool) -> StreamPlan:
+        """Does the work of `_written`; the caller holds the lock."""
+
+        async def make() -> StreamPlan:
+            found = await asyncio.to_thread(plan)
+            if not dry_run:
+                await asyncio.to_thread(self._log.create_topics, found.topics)
+            return found
+
+        def record_of(found: StreamPlan) -> StreamRecord | None:
+            return found.record if found.is_change and not dry_run else None
+
+        return await self._writer.change(self._topic, make, record_of)
 
     def present(self) -> StreamContext:
         """The present state of the system, to check a change against."""

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 from saffron.control import api
 from saffron.control.dead_letters_api import DeadLettersApi
 from saffron.control.guard import guards
-from saffron.control.requests import Send
+from saffron.control.record_writer import RecordWriter
 from saffron.control.streams.definitions_api import DefinitionsApi
 from saffron.control.streams.streams_api import StreamsApi
 from saffron.control.streams.trials import Trials
@@ -21,11 +21,11 @@ from saffron.control.tables import Tables
 from saffron.control.tail import Tail
 from saffron.control.why import why
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.log import Log
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
 from tests.e2e.simulated.system import TOPICS
 from tests.memory.memory_log import MemoryLog
+from tests.unit.control.world import written
 from tests.unit.runtime.world import World
 
 ESTIMATED = {
@@ -41,14 +41,19 @@ async def serving(world: World, token: str = "") -> AsyncIterator[str]:
     log, tables, health = MemoryLog(world.broker), Tables(TOPICS, 1000), Health("control")
     for topic in set(tables.topics) - {TOPICS.health}:
         for record in world.read(topic, 0, committed_only=False):
-            tables.apply(topic, record.key, record.value, record.timestamp)
+            tables.apply(topic, record.key, record.value, record.timestamp, record.offset)
     for second in reversed(range(30)):
         overload(tables, world.now - 1000 * second, second)
     letters = DeadLettersApi(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
     told = partial(why, log, TOPICS, "why")
-    made = api.Api(tables, TOPICS, sender(log), Tail(log, "tail"), told, log.partitions, health)
+
+    async def send(topic: str, key: bytes, value: bytes | None) -> int:
+        return written(log, topic, key, value)
+
+    writer = RecordWriter(tables, TOPICS, log, send, "records")
+    made = api.Api(tables, TOPICS, writer, Tail(log, "tail"), told, log.partitions, health)
     settings = Settings(prefix="t.")
-    streams = StreamsApi(tables, sender(log), log, settings)
+    streams = StreamsApi(tables, writer, log, settings)
     definitions = DefinitionsApi(log, settings, streams.present, Trials(longest=600))
     application = web.Application(middlewares=guards("127.0.0.1", token))
     application.add_routes([route for one in (made, letters, streams, definitions) for route in one.routes()])
@@ -71,15 +76,6 @@ def overload(tables: Tables, at: int, second: int) -> None:
     for service, more in (("windowing", {}), ("matcher", {"latency_ms": latency}), ("shedder", {"shed": SHED})):
         digest = {"service": service, **common, "events": 5000 + second, "results": 30, "latency_ms": None, **more}
         tables.live.apply(digest, at)
-
-
-def sender(log: Log) -> Send:
-    async def send(topic: str, key: bytes, value: bytes | None) -> None:
-        producer = log.producer()
-        producer.send(topic, 0, value, key=key)
-        producer.flush(1.0)
-
-    return send
 
 
 def text(selector: str) -> str:

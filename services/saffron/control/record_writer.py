@@ -1,0 +1,134 @@
+"""Writing of control records, which several processes write: replicas of control, and commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from saffron.control.checks import Refused
+from saffron.control.tables import Tables
+from saffron.errors import UnavailableError
+from saffron.records.codec import RecordError
+from saffron.records.query import renewed
+from saffron.records.stream import StreamRecord
+from saffron.runtime.log import Log, Record, TopicPartition
+from saffron.runtime.log.ends import each_that_is_there
+from saffron.runtime.log.topics import Topics
+from saffron.runtime.process.clock_watch import wall_ms
+
+Send = Callable[[str, bytes, bytes | None], Awaitable[int]]
+"""A function that writes one message (topic, key, value), and returns its offset once the broker has it."""
+_BATCH = 500
+_TRIES = 8
+
+R = TypeVar("R")
+
+
+class Keyed(Protocol):
+    """A record under the key of its name."""
+
+    @property
+    def name(self) -> str: ...
+
+    def encode(self) -> bytes: ...
+
+
+class RecordWriter:
+    """The writer of the API. A change is made of the newest records, and made again if another process was faster.
+
+    A lock in one process keeps no other process from writing a record of the same key. The process whose record comes
+    second sees it, and writes the first one's again before its own: readers pass over a version that they know.
+    """
+
+    def __init__(self, tables: Tables, topics: Topics, log: Log, send: Send, group: str) -> None:
+        self._tables = tables
+        self._names = topics
+        self._topics = (topics.streams, topics.queries, topics.query_status)
+        self._log = log
+        self._send = send
+        self._group = group
+
+    async def change(self, topic: str, make: Callable[[], Awaitable[R]], record_of: Callable[[R], Keyed | None]) -> R:
+        """Makes a change and writes its record (None: there is nothing to write). Returns the change.
+
+        `make`: makes it of the tables. Refused: others change the same record all the time.
+        """
+        for _ in range(_TRIES):
+            await self.catch_up()
+            since = self._tables.next_offset(topic)
+            made = await make()
+            record = record_of(made)
+            if record is None or (other := await self._put(topic, record.name, record.encode(), since)) is None:
+                return made
+            await self._restore(other)
+        raise Refused(409, "overtaken", "others are changing the same at this moment: look at it, and ask again")
+
+    async def remove(self, topic: str, key: str) -> None:
+        """Writes a tombstone, whatever others have written."""
+        await self._put(topic, key, None, self._tables.next_offset(topic))
+
+    async def catch_up(self) -> None:
+        """Applies to the tables what the control topics have now. LogError: they cannot be read."""
+        ends = await asyncio.to_thread(self._ends)
+        behind = {topic: (self._tables.next_offset(topic), end) for topic, end in ends.items()}
+        self._apply(await asyncio.to_thread(self._read, behind))
+
+    async def _put(self, topic: str, key: str, value: bytes | None, since: int) -> Record | None:
+        """Writes a record, and applies all up to it to the tables.
+
+        Returns the newest record of this key from offset `since` on that another process wrote before it.
+        """
+        own = await self._send(topic, key.encode(), value)
+        between = await asyncio.to_thread(self._read, {topic: (since, own)})
+        self._apply(between)
+        self._tables.apply(topic, key.encode(), value, wall_ms(), own)
+        others = [record for record in between if record.key == key.encode()]
+        return others[-1] if others else None
+
+    async def _restore(self, other: Record) -> None:
+        """Writes the record of another process again, as a newer version, since ours came after it."""
+        left: Record | None = other
+        for _ in range(_TRIES):
+            if left is None:
+                return
+            name = (left.key or b"").decode()
+            left = await self._put(left.topic, name, self._newer(name, left), self._tables.next_offset(left.topic))
+
+    def _newer(self, name: str, record: Record) -> bytes | None:
+        """The value of a record with a version above all known ones. One that cannot be read stays as it is."""
+        if record.topic == self._names.queries:
+            return renewed(name, record.value, self._tables.queries.next_version(name))
+        if record.value is None:
+            return None
+        try:
+            stream, known = StreamRecord.read(name, record.value), self._tables.streams.get(name)
+        except RecordError:
+            return record.value
+        if stream.definition is None:
+            return record.value
+        versions = [one.definition.version for one in (stream, known) if one is not None and one.definition is not None]
+        return replace(stream, definition=replace(stream.definition, version=max(versions) + 1)).encode()
+
+    def _apply(self, records: list[Record]) -> None:
+        for one in records:
+            self._tables.apply(one.topic, one.key, one.value, one.timestamp, one.offset)
+
+    def _ends(self) -> Mapping[str, int]:
+        """The ends of the control topics."""
+        found = self._log.ends([TopicPartition(topic, 0) for topic in self._topics])
+        if missing := [topic for topic in self._topics if TopicPartition(topic, 0) not in found]:
+            raise UnavailableError(f"{', '.join(missing)} cannot be read now, so nothing is changed: ask again")
+        return {place.topic: end for place, end in found.items()}
+
+    def _read(self, spans: Mapping[str, tuple[int, int]]) -> list[Record]:
+        """The records of each topic between two offsets."""
+        marks = {TopicPartition(topic, 0): span for topic, span in spans.items() if span[0] < span[1]}
+        if not marks:
+            return []
+        consumer = self._log.consumer(self._group, committed_only=False, client_id="records")
+        try:
+            return list(each_that_is_there(consumer, marks, batch=_BATCH))
+        finally:
+            consumer.close()
