@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from saffron.control.left_readers import left_readers
 from saffron.engine.explain.chosen import plan_text, schema_of
 from saffron.engine.operators.aggregates import registered
-from saffron.engine.operators.composition import bound_beside, standing_plans
+from saffron.engine.operators.composition import bound_beside, standing_plans, types_of
 from saffron.errors import QueryError, SaffronError
 from saffron.language import Bound, bind, explain_svg, is_name
 from saffron.language.cost.shedding import cannot_act
@@ -19,7 +20,7 @@ from saffron.language.plan.clauses import Output
 from saffron.language.plan.formulas import attribute_shown
 from saffron.language.plan.match_plan import MatchPlan
 from saffron.language.plan.plan import UNTIL_SEEN, Plan
-from saffron.language.syntax.delivery import topics_of
+from saffron.language.syntax.delivery import made, topics_of
 from saffron.mapping.definition_reader import definition_of
 from saffron.mapping.tables.query_lookups import require_tables
 from saffron.records.same_events import keyed_name, same_events
@@ -93,6 +94,18 @@ def check(
     and of the one that it replaces.
     Raises QueryError if it is invalid, with the place marked; Refused if it is valid, but cannot be added.
     """
+    found = _checked(text, name, streams, queries, lambda plan: _others(plan, queries))
+    return replace(found, warnings=(*found.warnings, *left_readers(found.name, queries, found.plan)))
+
+
+def _checked(
+    text: str,
+    name: str | None,
+    streams: KnownStreams,
+    queries: Mapping[str, str],
+    beside: Callable[[Plan], Mapping[str, str]],
+) -> Checked:
+    """The query of `check`, without what becomes of others. `beside`: the queries that may make events for the plan."""
     if len(text) > MOST_CHARACTERS:
         raise Refused(413, "size", f"the query has {len(text)} characters; at most {MOST_CHARACTERS} are taken")
     plan = compiled(text, None, name or "")
@@ -108,30 +121,51 @@ def check(
     _require_publishable(plan, text, streams, queries)
     if (shared := unlike(plan, queries)) is not None:
         raise Refused(409, "topic", shared)
-    others = {other: one for other, one in queries.items() if other != plan.name}
     try:
         schema = streams.schema(record)
-        standing_beside = standing_plans(compiled, others, schema, plan.stream)
+        standing_beside = standing_plans(compiled, beside(plan), schema, plan.stream)
         found = bound_beside(_bound, text, schema, plan.name, standing_beside)
     except QueryError:
         raise
     except SaffronError as error:
         raise Refused(400, "plan", str(error)) from error
-    warnings = (*_warnings(found), *left_readers(plan.name, queries, found.plan))
-    return Checked(plan.name, found.plan, schema_of(found.plan, schema, standing_beside.values()), warnings)
+    return Checked(plan.name, found.plan, schema_of(found.plan, schema, standing_beside.values()), _warnings(found))
 
 
 def as_it_stands(name: str, streams: KnownStreams, queries: Mapping[str, str]) -> Checked:
     """A registered query, as `check` has it; one that fits its stream no longer by its text alone, with a warning.
 
-    `queries`: name -> text of all registered queries. QueryError: the text is not one that this version reads.
+    `queries`: name -> text of all registered queries, of which only those are bound whose results it reads.
+    QueryError: the text is not one that this version reads.
     """
     try:
-        return check(queries[name], name, streams, queries)
+        return _checked(queries[name], name, streams, queries, lambda plan: _makers(plan, _others(plan, queries)))
     except (QueryError, Refused) as error:
         why = error.message if isinstance(error, QueryError) else str(error)
     plan = compiled(queries[name], None, name)
     return Checked(name, plan, schema_of(plan, None), (f"it fits its stream no longer: {why}",))
+
+
+def _others(plan: Plan, queries: Mapping[str, str]) -> dict[str, str]:
+    """The texts of all queries but this one."""
+    return {name: text for name, text in queries.items() if name != plan.name}
+
+
+def _makers(plan: Plan, queries: Mapping[str, str]) -> dict[str, str]:
+    """The texts of those queries whose results (INTO) a plan reads, directly or through others."""
+    making: dict[str, list[str]] = {}
+    for name, text in queries.items():
+        if (one := made(text)) is not None:
+            making.setdefault(one[1], []).append(name)
+    found: set[str] = set()
+    waiting = [plan]
+    while waiting:
+        names = {name for into in types_of(waiting.pop()) for name in making.get(into, ())} - found
+        found |= names
+        for name in names:
+            with suppress(SaffronError):  # one that cannot be bound makes nothing
+                waiting.append(compiled(queries[name], None, name))
+    return {name: text for name, text in queries.items() if name in found}
 
 
 def _warnings(found: Bound) -> tuple[str, ...]:

@@ -20,10 +20,11 @@ def left_readers(name: str, texts: Mapping[str, str], after: Plan | None) -> Ite
 
     `texts`: of all standing queries. `after`: the plan that the query has from now on; None: it is removed.
     """
-    plans = {other: plan for other, text in texts.items() if (plan := _plan(other, text)) is not None}
-    before = plans.pop(name, None)
+    before = _plan(name, texts[name]) if name in texts else None
     if not isinstance(before, MatchPlan) or before.into is None:
         return
+    others = {other: text for other, text in texts.items() if other != name}
+    plans = {other: plan for other, text in others.items() if (plan := _plan(other, text)) is not None}
     for other, plan in sorted(plans.items()):
         if reads(plan, before):
             makers = [maker for maker, one in plans.items() if reads(plan, one) and _into(one) == before.into]

@@ -1,14 +1,21 @@
-"""EMIT and PUBLISH in a query's text, for those who look at results."""
+"""EMIT, PUBLISH and INTO in a query's text, for those who look at results.
+
+Many ask of all registered queries, again and again, so that what a text says is kept.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from saffron.errors import QueryError
 from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.printer import query_text
 from saffron.language.syntax.tree import Publish, Query
+
+_TEXTS = 2048
+"""Query texts whose answers are kept."""
 
 
 def whole_text(text: str) -> str:
@@ -22,6 +29,7 @@ def whole_text(text: str) -> str:
     return query_text(replace(query, emit=None, publish=publish), named=True)
 
 
+@lru_cache(maxsize=_TEXTS)
 def published(text: str) -> tuple[str | None, str] | None:
     """The stream that a query names, and its topic of PUBLISH; None: it has no such topic, or the text is no query."""
     query = _parsed(text)
@@ -30,6 +38,7 @@ def published(text: str) -> tuple[str | None, str] | None:
     return query.stream, query.publish.topic
 
 
+@lru_cache(maxsize=_TEXTS)
 def made(text: str) -> tuple[str | None, str] | None:
     """The stream that a query names, and the type of events that it makes there (INTO); None: none, or no query."""
     query = _parsed(text)
@@ -49,6 +58,7 @@ def topics_of(texts: Iterable[str]) -> set[str]:
     return {topic for text in texts if (topic := topic_of(text)) is not None}
 
 
+@lru_cache(maxsize=_TEXTS)
 def has_rows(text: str) -> bool:
     """True if a query publishes rows (AS), which are no results as Saffron's own readers know them."""
     query = _parsed(text)
