@@ -9,7 +9,6 @@ from typing import Protocol, TypeVar
 
 from saffron.control.checks import Refused
 from saffron.control.tables import Tables
-from saffron.errors import UnavailableError
 from saffron.records.codec import RecordError
 from saffron.records.query import renewed
 from saffron.records.stream import StreamRecord
@@ -71,9 +70,8 @@ class RecordWriter:
 
     async def catch_up(self) -> None:
         """Applies to the tables what the control topics have now. LogError: they cannot be read."""
-        ends = await asyncio.to_thread(self._ends)
-        behind = {topic: (self._tables.next_offset(topic), end) for topic, end in ends.items()}
-        self._apply(await asyncio.to_thread(self._read, behind))
+        known: dict[str, tuple[int, int | None]] = {one: (self._tables.next_offset(one), None) for one in self._topics}
+        self._apply(await asyncio.to_thread(self._read, known))
 
     async def _put(self, topic: str, key: str, value: bytes | None, since: int) -> Record | None:
         """Writes a record, and applies all up to it to the tables.
@@ -81,7 +79,7 @@ class RecordWriter:
         Returns the newest record of this key from offset `since` on that another process wrote before it.
         """
         own = await self._send(topic, key.encode(), value)
-        between = await asyncio.to_thread(self._read, {topic: (since, own)})
+        between = await asyncio.to_thread(self._read, {topic: (since, own)}) if since < own else []
         self._apply(between)
         self._tables.apply(topic, key.encode(), value, wall_ms(), own)
         others = [record for record in between if record.key == key.encode()]
@@ -115,20 +113,14 @@ class RecordWriter:
         for one in records:
             self._tables.apply(one.topic, one.key, one.value, one.timestamp, one.offset)
 
-    def _ends(self) -> Mapping[str, int]:
-        """The ends of the control topics."""
-        found = self._log.ends([TopicPartition(topic, 0) for topic in self._topics])
-        if missing := [topic for topic in self._topics if TopicPartition(topic, 0) not in found]:
-            raise UnavailableError(f"{', '.join(missing)} cannot be read now, so nothing is changed: ask again")
-        return {place.topic: end for place, end in found.items()}
-
-    def _read(self, spans: Mapping[str, tuple[int, int]]) -> list[Record]:
-        """The records of each topic between two offsets."""
-        marks = {TopicPartition(topic, 0): span for topic, span in spans.items() if span[0] < span[1]}
-        if not marks:
-            return []
+    def _read(self, spans: Mapping[str, tuple[int, int | None]]) -> list[Record]:
+        """The records of each topic between two offsets; None: its end. LogError: they cannot be read."""
         consumer = self._log.consumer(self._group, committed_only=False, client_id="records")
         try:
+            marks = {}
+            for topic, (low, high) in spans.items():
+                place = TopicPartition(topic, 0)
+                marks[place] = low, consumer.watermarks(place)[1] if high is None else high
             return list(each_that_is_there(consumer, marks, batch=_BATCH))
         finally:
             consumer.close()

@@ -217,7 +217,8 @@ def test_it_outlives_a_restart_of_the_broker(system: System, broker_node: Broker
         system.topics.queries, b"direct", {"name": "direct", "version": 1, "op": "add", "text": "x", "from": "now"}
     )
     system.until("the table to go on", lambda: "direct" in system.states())
-    assert system.ask("POST", "/api/queries/direct/pause")[0] == 200
+    found = system.ask("POST", "/api/queries/direct/pause")
+    assert found[0] == 200, found
 
 
 def test_it_ends_in_good_order_even_without_a_broker(system: System, broker_node: Broker) -> None:
