@@ -170,7 +170,7 @@ class Api:
 
     async def remove_query(self, request: web.Request) -> web.Response:
         async with self._writing:
-            await self._writer.catch_up()
+            await self._writer.catch_up(self._topics.queries)
             name = self._known(request)
             warnings = list(left_readers(name, self._tables.queries.texts(), None))
             await self._writer.remove(self._topics.queries, name)

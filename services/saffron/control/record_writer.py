@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from saffron.control.checks import Refused
 from saffron.control.tables import Tables
 from saffron.records.codec import RecordError
-from saffron.records.query import renewed
+from saffron.records.query import renewed, taken_last, version_of
 from saffron.records.stream import StreamRecord
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.ends import each_that_is_there
@@ -34,6 +34,16 @@ class Keyed(Protocol):
     def encode(self) -> bytes: ...
 
 
+@dataclass(frozen=True)
+class _Written:
+    """A record of ours at offset `own`. `since`: the offset up to which it was made of what is there."""
+
+    key: str
+    value: bytes | None
+    since: int
+    own: int
+
+
 class RecordWriter:
     """The writer of the API. A change is made of the newest records, and made again if another process was faster.
 
@@ -48,6 +58,7 @@ class RecordWriter:
         self._log = log
         self._send = send
         self._group = group
+        self._unchecked: dict[str, _Written] = {}
 
     async def change(self, topic: str, make: Callable[[], Awaitable[R]], record_of: Callable[[R], Keyed | None]) -> R:
         """Makes a change and writes its record (None: there is nothing to write). Returns the change.
@@ -55,7 +66,7 @@ class RecordWriter:
         `make`: makes it of the tables. Refused: others change the same record all the time.
         """
         for _ in range(_TRIES):
-            await self.catch_up()
+            await self.catch_up(topic)
             since = self._tables.next_offset(topic)
             made = await make()
             record = record_of(made)
@@ -68,22 +79,40 @@ class RecordWriter:
         """Writes a tombstone, whatever others have written."""
         await self._put(topic, key, None, self._tables.next_offset(topic))
 
-    async def catch_up(self) -> None:
-        """Applies to the tables what the control topics have now. LogError: they cannot be read."""
+    async def catch_up(self, topic: str) -> None:
+        """Applies to the tables what the control topics have now, before a record of `topic` is written.
+
+        What a failure has left unchecked of this topic is checked first. LogError: they cannot be read.
+        """
+        if (other := await self._check(topic)) is not None:
+            await self._restore(other)
         known: dict[str, tuple[int, int | None]] = {one: (self._tables.next_offset(one), None) for one in self._topics}
         self._apply(await asyncio.to_thread(self._read, known))
 
     async def _put(self, topic: str, key: str, value: bytes | None, since: int) -> Record | None:
         """Writes a record, and applies all up to it to the tables.
 
-        Returns the newest record of this key from offset `since` on that another process wrote before it.
+        Returns the record of this key from offset `since` on that another process wrote before it, and readers took.
         """
         own = await self._send(topic, key.encode(), value)
+        self._unchecked[topic] = _Written(key, value, since, own)
+        return await self._check(topic)
+
+    async def _check(self, topic: str) -> Record | None:
+        """Looks for what others wrote before our last record of a topic, if that has not been done; see `_put`."""
+        if (written := self._unchecked.get(topic)) is None:
+            return None
+        key, value, since, own = written.key, written.value, written.since, written.own
         between = await asyncio.to_thread(self._read, {topic: (since, own)}) if since < own else []
+        del self._unchecked[topic]
         self._apply(between)
         self._tables.apply(topic, key.encode(), value, wall_ms(), own)
-        others = [record for record in between if record.key == key.encode()]
-        return others[-1] if others else None
+        # Ours may lie there twice: the client sends again what was not acknowledged.
+        others = [record for record in between if record.key == key.encode() and record.value != value]
+        if topic != self._names.queries:
+            return others[-1] if others else None
+        taken = taken_last(key, [one.value for one in others], version_of(key, value) - 1)
+        return None if taken is None else others[taken]
 
     async def _restore(self, other: Record) -> None:
         """Writes the record of another process again, as a newer version, since ours came after it."""

@@ -88,6 +88,24 @@ def test_a_change_beside_that_of_another_process_is_refused_and_loses_nothing(
     assert query_changes.put(client, replace(standing, op="pause"), standing).version == 4
 
 
+def test_of_three_changes_at_once_the_first_stays(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = add(client, "q")
+    longer, shorter = (replace(first, version=2, text=TEXT.replace("1 hour", f"{n} hours")) for n in (2, 3))
+    puts, calls = client.put, iter(("before ours", "before ours is taken back"))
+
+    def put(topic: str, key: str, value: bytes | None) -> None:
+        """Another process is faster each time: the second one made its change of what was before all of them."""
+        call = next(calls, None)
+        if call is not None:
+            puts(topic, key, (longer if call == "before ours" else shorter).encode())
+        puts(topic, key, value)
+
+    monkeypatch.setattr(client, "put", put)
+    with pytest.raises(query_changes.QueryRefused, match="that change stays"):
+        query_changes.put(client, replace(first, op="pause"), first)
+    assert client.queries()["q"] == replace(longer, version=3)
+
+
 @pytest.mark.parametrize("client", [4], indirect=True)
 def test_a_change_is_waited_for_on_every_partition(client: Client) -> None:
     add(client, "q")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -86,8 +87,12 @@ def with_lost_topic(world: World) -> None:
 
 def with_rivals(world: World) -> None:
     with_query(world)
-    record = QueryRecord("rally", 1, "add", TEXT).encode()
-    world.before_send = lambda: world.write(TOPICS.queries, "rally", record)
+    versions = itertools.count(2)
+
+    def write() -> None:
+        world.write(TOPICS.queries, "rally", QueryRecord("rally", next(versions), "add", TEXT).encode())
+
+    world.before_send = write
 
 
 def with_stream(world: World) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import orjson
 import pytest
 
+from saffron.control.record_writer import RecordWriter
 from saffron.control.streams.change import StreamContext
 from saffron.control.streams.definitions import plan_definition
+from saffron.errors import UnavailableError
 from saffron.records.query import QueryRecord
 from saffron.runtime.log.follower import content
 from tests.unit.control.streams.shop import DEFINITION, with_shop
@@ -39,12 +42,12 @@ class Replica(World):
         return [None if record.value is None else orjson.loads(record.value) for record in records]
 
 
-def between(replica: Replica, topic: str, name: str, value: bytes | None, *, times: int = 1) -> None:
-    """Another process writes a record just before the replica's next ones."""
-    left = [value] * times
+def between(replica: Replica, topic: str, name: str, *values: bytes | None) -> None:
+    """Other processes write records just before the replica's next one."""
+    left = list(reversed(values))
 
     def write() -> None:
-        if left:
+        while left:
             replica.write(topic, name, left.pop())
 
     replica.before_send = write
@@ -83,6 +86,52 @@ def test_a_record_that_comes_between_is_not_lost(pair: tuple[Replica, Replica]) 
     ]
 
 
+def test_of_several_records_between_the_one_that_readers_took_stays(pair: tuple[Replica, Replica]) -> None:
+    a, b = pair
+    a.ask("POST", "/api/queries", {"text": TEXT})
+    first, second = QueryRecord("rally", 2, "add", LONGER), QueryRecord("rally", 2, "resume", TEXT)
+    between(b, TOPICS.queries, "rally", first.encode(), second.encode())
+    assert b.ask("POST", "/api/queries/rally/pause")[1]["text"] == LONGER
+
+
+@pytest.mark.parametrize("others", [(), (QueryRecord("rally", 2, "add", LONGER).encode(),)])
+def test_a_record_of_ours_that_is_sent_twice_is_no_other_ones(
+    others: tuple[bytes, ...], pair: tuple[Replica, Replica]
+) -> None:
+    """As a producer does whose first request was not answered."""
+    a, b = pair
+    a.ask("POST", "/api/queries", {"text": TEXT})
+    ours = QueryRecord("rally", 2, "pause", TEXT).encode()
+    between(b, TOPICS.queries, "rally", *others, ours)
+    status, paused = b.ask("POST", "/api/queries/rally/pause")
+    assert (status, paused["op"], paused["text"]) == (200, "pause", LONGER if others else TEXT)
+    assert len(b.topic(TOPICS.queries)) == (6 if others else 3)
+
+
+def test_what_a_failure_left_unchecked_is_checked_before_the_next_change(
+    pair: tuple[Replica, Replica], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = pair
+    a.ask("POST", "/api/queries", {"text": TEXT})
+    between(b, TOPICS.queries, "rally", QueryRecord("rally", 2, "add", LONGER).encode())
+    read, calls = RecordWriter._read, itertools.count()
+
+    def fails(self: RecordWriter, spans: Any) -> Any:
+        if next(calls) == 1:  # behind the write
+            raise UnavailableError("no broker answers")
+        return read(self, spans)
+
+    monkeypatch.setattr(RecordWriter, "_read", fails)
+    found = []
+
+    async def talk(ask: Ask) -> None:
+        found.extend([await ask("POST", f"/api/queries/rally/{op}", None) for op in ("pause", "resume")])
+
+    b.run(talk)
+    (failed, _), (status, resumed) = found
+    assert (failed, status, resumed["text"], resumed["version"]) == (503, 200, LONGER, 4)
+
+
 def test_of_two_queries_of_one_name_the_first_stays(pair: tuple[Replica, Replica]) -> None:
     _, b = pair
     between(b, TOPICS.queries, "rally", QueryRecord("rally", 1, "add", LONGER).encode())
@@ -104,7 +153,12 @@ def test_a_removal_that_comes_between_stays(pair: tuple[Replica, Replica]) -> No
 def test_who_never_comes_first_is_told_so(pair: tuple[Replica, Replica]) -> None:
     a, b = pair
     a.ask("POST", "/api/queries", {"text": TEXT})
-    between(b, TOPICS.queries, "rally", QueryRecord("rally", 2, "add", LONGER).encode(), times=1000)
+    versions = itertools.count(2)
+
+    def write() -> None:
+        b.write(TOPICS.queries, "rally", QueryRecord("rally", next(versions), "add", LONGER).encode())
+
+    b.before_send = write
     status, refused = b.ask("POST", "/api/queries/rally/pause")
     assert (status, refused["error"]["kind"]) == (409, "overtaken")
 

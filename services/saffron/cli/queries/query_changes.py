@@ -9,9 +9,10 @@ from saffron.cli import console
 from saffron.cli.client import Client
 from saffron.cli.queries.standing import ListedQuery, next_version, wait_for
 from saffron.errors import SaffronError
-from saffron.records.query import QueryRecord, renewed
+from saffron.records.query import QueryRecord, renewed, taken_last, version_of
 from saffron.records.table import query_table
-from saffron.runtime.log import Record
+
+_TRIES = 8
 
 
 class QueryRefused(SaffronError):
@@ -39,7 +40,7 @@ def put(client: Client, record: QueryRecord, before: QueryRecord | None) -> Quer
     """Writes a record as the query's next version, and returns it. `before`: the record that it was made of.
 
     QueryRefused: another process has changed the query since. Its record stays: one that came just before ours is
-    written again, as a newer version.
+    written again, as a newer version, unless somebody has written after us, who does the same.
     """
     topic, table = client.topics.queries, query_table(client.topics.queries)
     for one in client.records(topic):
@@ -47,21 +48,33 @@ def put(client: Client, record: QueryRecord, before: QueryRecord | None) -> Quer
     written = replace(record, version=next_version(client, record.name))
     if table.rows.get(record.name) == before:
         client.put(topic, record.name, written.encode())
-        between = _between(client, written, table.next_offset)
-        if not between:
+        if not _overtaken(client, record.name, written.encode(), table.next_offset):
             return written
-        client.put(topic, record.name, renewed(record.name, between[-1].value, next_version(client, record.name)))
     raise QueryRefused(
         f"query {record.name!r} was changed by another process at the same moment, and that change stays: look at it "
         f"(`saffron query show {record.name}`), and repeat yours if it is still wanted"
     )
 
 
-def _between(client: Client, written: QueryRecord, since: int) -> list[Record]:
-    """The records of the query from offset `since` on that lie before ours."""
-    own = [one for one in client.records(client.topics.queries) if one.key == written.name.encode()]
-    place = max((place for place, one in enumerate(own) if one.value == written.encode()), default=0)
-    return [one for one in own[:place] if one.offset >= since]
+def _overtaken(client: Client, name: str, value: bytes | None, since: int) -> bool:
+    """True if another process's record of the query lies between offset `since` and ours, `value`.
+
+    It is then written again, unless a later one than ours is there.
+    """
+    found = False
+    for _ in range(_TRIES):
+        own = [one for one in client.records(client.topics.queries) if one.key == name.encode() and one.offset >= since]
+        place = max((place for place, one in enumerate(own) if one.value == value), default=len(own))
+        others = [
+            one.value for one in own[:place] if one.value != value
+        ]  # ours may lie there twice: clients send again
+        taken = taken_last(name, others, version_of(name, value) - 1)
+        if taken is None or own[-1].value != value:
+            return found or taken is not None
+        found, since = True, own[-1].offset + 1
+        value = renewed(name, others[taken], next_version(client, name))
+        client.put(client.topics.queries, name, value)
+    return found
 
 
 def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout: float, json: bool) -> None:

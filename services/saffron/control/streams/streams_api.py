@@ -90,18 +90,25 @@ class StreamsApi:
         """
         name = request.match_info["name"]
         async with self._writing:
-            await self._writer.catch_up()
+            await self._writer.catch_up(self._topic)
             record = await asyncio.to_thread(lambda: check_removal(name, self.present()))
             following = await asyncio.to_thread(lambda: begun_anew(record, self.present()))
             if following is None:
                 await self._writer.remove(self._topic, name)
             else:
-                await self._write(lambda: following, dry_run=False)
+                await self._write(lambda: self._begun_anew(name), dry_run=False)
             await self._writer.remove(self._topic, version_key(record.stem))
             present = await asyncio.to_thread(self.present)
         left = left_topics(record, Topics(self._settings.prefix))
         topics = [one for one in left if present.partitions(one) is not None]
         return answer({"name": name, "removed": following is None, "topics": topics})
+
+    def _begun_anew(self, name: str) -> StreamPlan:
+        """The plan of the default stream that begins anew, from the newest tables."""
+        present = self.present()
+        plan = begun_anew(check_removal(name, present), present)
+        assert plan is not None  # a stream stays the default one
+        return plan
 
     async def _put(
         self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange

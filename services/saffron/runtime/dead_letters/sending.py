@@ -49,6 +49,7 @@ _OF_MESSAGE = frozenset(
         "unknown-schema",
         "bad-payload",
         "not-an-array",
+        "not-an-object",
         "no-cloudevent",
         "too-large",
         "fault",
@@ -140,7 +141,7 @@ class Sender:
         else:
             key, partition = None if original is None else original.key, letter.partition
             outcome, event = self._as_element(letter, value, source, original, now_ms), value
-            _require_alone(letter, outcome)
+            _require_alone(letter, outcome, self._as_it_came(letter, source, original, now_ms))
         raised = _require_accepted(letter, outcome, source, corrected=value != letter.value)
         kept = () if original is None else tuple(one for one in original.headers if one[0] != ORIGIN)
         headers = (*kept, (ORIGIN, letter.id.encode()))
@@ -185,6 +186,12 @@ class Sender:
             return key, letter.partition
         return corrected, partition_of(corrected, self._letters.log.partitions(letter.topic) or 1)
 
+    def _as_it_came(self, letter: Letter, stream: StreamRecord, original: Record | None, now_ms: int) -> DryRun | None:
+        """What the original message is by the present definition; None: it is gone."""
+        if original is None or original.value is None:
+            return None
+        return self._as_element(letter, original.value, stream, original, now_ms)
+
     def _as_element(
         self, letter: Letter, value: bytes, stream: StreamRecord, original: Record | None, now_ms: int
     ) -> DryRun:
@@ -207,9 +214,17 @@ def _require_accepted(letter: Letter, outcome: DryRun, source: StreamRecord, *, 
     raise ResendRefusedError("refused", f"{letter.id} would be a dead letter again: {dead.detail}; {fix}")
 
 
-def _require_alone(letter: Letter, outcome: DryRun) -> None:
-    """ResendRefusedError: the letter is of one element, and the message has others, which were taken before."""
-    if outcome.elements > 1 and (letter.number or letter.reason not in _OF_MESSAGE):
+def _require_alone(letter: Letter, outcome: DryRun, before: DryRun | None) -> None:
+    """ResendRefusedError: the letter is of one element, and the message has others, which were taken before.
+
+    `before`: what the original message is. If it is none that could not be read for this reason, the definition has
+    changed since, and nothing of it was taken.
+    """
+    whole = not letter.number and letter.reason in _OF_MESSAGE
+    if before is not None:
+        is_so_still = before.dead is not None and before.dead.reason == letter.reason
+        whole = before.elements == 1 or (whole and not is_so_still)
+    if outcome.elements > 1 and not whole:
         raise ResendRefusedError(
             "refused",
             f"{letter.id} is one element, and the message has {outcome.elements}: the others would come twice. Give a "

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-_PARTS = re.compile(r"(?P<credentials>.*?)(?:@(?P<places>https?://.*))?", re.DOTALL)
+_PARTS = re.compile(r"(?P<credentials>.*?)(?:@\s*(?P<places>https?://.*))?", re.DOTALL | re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -27,7 +27,7 @@ def held_to(registry_auth: str, urls: Iterable[str]) -> str:
     """The setting held to the registries at `urls`, unless it says itself for which it holds."""
     if not registry_auth or _parts(registry_auth)[1] is not None:
         return registry_auth
-    places = ",".join(urls)
+    places = ",".join(url for url in urls if _place(url) is not None)
     return f"{registry_auth}@{places}" if places else ""
 
 

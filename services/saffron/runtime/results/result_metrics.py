@@ -49,6 +49,7 @@ class ResultMetrics:
         self._input = ShellMetrics(metrics, shell, settings.group(service), stream_of)
         self._growth: Growth[tuple[TopicPartition, str]] = Growth()
         self._gone = GoneQueries(metrics)
+        self._begun: set[tuple[str, bool]] = set()
 
     def report(self, now_ms: int, interval_ms: int) -> list[Digest]:
         """Updates the metrics; returns a digest of each chain."""
@@ -73,13 +74,12 @@ class ResultMetrics:
                 if chain.operator is not None and not chain.catching_up and (numbers := told[where]) is not None
             }
         )
+        self._begin({(query, "dropped" in one) for one in told.values() if one for query in one["partial_matches"]})
         for where, chain in self._shell.chains.items():
             labels = (self._stream_of(where.topic), str(where.partition))
             numbers = told[where]
             if numbers is not None:
                 _state(numbers, labels, gauges)
-                for query in numbers["partial_matches"]:
-                    self._initialise(query, sheds="dropped" in numbers)
                 gauges[names.SNAPSHOT_AGE][labels] = chain.snapshot_age(now_ms) / 1000
             if chain.watermark is not None:
                 gauges[names.WATERMARK][labels] = chain.watermark / 1000
@@ -106,12 +106,17 @@ class ResultMetrics:
 
     # ------------------------------------------------------------ inside
 
-    def _initialise(self, query: str, *, sheds: bool) -> None:
-        """Begins the counters of a query at 0: one that begins at 1 shows no increase."""
-        self._metrics.observe(names.DETECTION_LATENCY, np.empty(0), query)
-        self._metrics.add(names.OVERDUE_RESULTS, 0, query)
-        if sheds:
-            self._metrics.add(names.SHED_PARTIAL_MATCHES, 0, query)
+    def _begin(self, standing: set[tuple[str, bool]]) -> None:
+        """Begins the counters of new queries at 0: one that begins at 1 shows no increase.
+
+        `standing`: the names of all queries, each with whether its partial matches may be shed.
+        """
+        for query, sheds in standing - self._begun:
+            self._metrics.observe(names.DETECTION_LATENCY, np.empty(0), query)
+            self._metrics.add(names.OVERDUE_RESULTS, 0, query)
+            if sheds:
+                self._metrics.add(names.SHED_PARTIAL_MATCHES, 0, query)
+        self._begun = standing
 
     def _latencies(self, chain: ResultChain) -> Buckets:
         """Observes the chain's measured durations; returns its detection latencies, all queries together."""

@@ -168,6 +168,29 @@ def test_an_element_that_could_not_be_cut_out_is_not_sent_with_the_others(
         sent(log, name, Correction(value=mended), sources=Sources([stream]))
 
 
+DEEP = b'{"items":[{"id":1,"at":7,"x":%s},{"id":2,"at":7}]}' % (b"[" * 40 + b"]" * 40)
+UNREAD = [
+    ("a message that was no object", b"5", "not-an-object", True),
+    ("an element that could not be cut out, for a reason that whole messages may have", DEEP, "too-deep", False),
+    ("a message that the definition of today takes", b'{"items":[{"id":1,"at":7},{"id":2,"at":7}]}', "not-json", True),
+]
+
+
+@pytest.mark.parametrize(("value", "reason", "sends"), [one[1:] for one in UNREAD], ids=[one[0] for one in UNREAD])
+def test_a_whole_message_is_sent_again_if_nothing_of_it_was_taken(
+    value: bytes, reason: str, sends: bool, log: MemoryLog
+) -> None:
+    several = SHOP.replace("- topic: orders", "- topic: orders\n  explode: items\n  where: length(items) > 1")
+    sources = Sources([StreamRecord("shop", "t.shop", "id", definition=AppliedDefinition(several, {"orders": 0}, 1))])
+    buried(log, value, Place("orders", 0, 0, 0), reason=reason)
+    mended = b'{"items":[{"id":1,"at":7},{"id":2,"at":7}]}'
+    if sends:
+        assert sent(log, "orders/0/0", Correction(value=mended), sources=sources) == mended
+    else:
+        with pytest.raises(ResendRefusedError, match="the others would come twice"):
+            sent(log, "orders/0/0", Correction(value=mended), sources=sources)
+
+
 def test_what_would_be_late_at_its_source_is_not_sent(log: MemoryLog) -> None:
     buried(log, b'{"id":1}', Place("orders", 0, 0))
     committed(log, 1_000)
