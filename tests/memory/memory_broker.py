@@ -93,8 +93,8 @@ class Wire:
 class MemoryBroker:
     """The cluster. `clock` gives ms; `session_timeout` and `transaction_timeout` are in ms.
 
-    `unwritable`, `unreadable`, `unseen`: topics that nobody has the right to write, to read, or to see. `leaderless`:
-    partitions whose brokers are away.
+    `unwritable`, `unreadable`, `unseen`: topics that nobody has the right to write, to read, or to see. `refused`:
+    those of which each read is an error, where the others are silent. `leaderless`: partitions whose brokers are away.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class MemoryBroker:
         self.unwritable: set[str] = set()
         self.unreadable: set[str] = set()
         self.unseen: set[str] = set()
+        self.refused: set[str] = set()
         self.leaderless: set[TopicPartition] = set()
         self.configs: dict[str, Mapping[str, str]] = {}
         self.epochs: dict[str, Epoch] = {}

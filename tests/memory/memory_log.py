@@ -277,7 +277,7 @@ class MemoryConsumer:
             self._serve_group(*self._callbacks)
         found: list[Record] = []
         for where in sorted(self._positions):
-            if self._callbacks is None and where.topic in self._broker.unreadable:
+            if where.topic in self._broker.refused:
                 raise DeniedError(f"reading {where.topic} as group {self._group}: no right", where.topic)
             closed = where in self._paused or where.topic in self._broker.unreadable or where in self._broker.leaderless
             if closed or len(found) >= max_records or not self._broker.has(where):

@@ -150,7 +150,6 @@ def test_a_query_that_can_cost_too_much_is_warned_of(
         ("produce", "x.ndjson", "--rate", "5", "--speedup", "2"),
         ("run", "nonsense"),
         ("up", "--without", "nonsense"),
-        ("up", "--registry", "http://registry:8081"),
         ("query", "check"),
         ("dlq", "send-again", "events/0/17", "--stream", "s"),
         ("stream", "add", "s", "--disorder", "soon"),

@@ -53,7 +53,7 @@ def test_uncommitted_results_are_not_shown(log: MemoryLog) -> None:
     assert [one["detected_at"] for one in Tail(log, "g").last(["matches"], 9).results] == [2, 1, 0]
 
 
-@pytest.mark.parametrize("right", ["unseen", "unreadable"])
+@pytest.mark.parametrize("right", ["unseen", "refused"])
 def test_topics_that_may_not_be_read_are_named_beside_the_results_of_others(log: MemoryLog, right: str) -> None:
     for topic in ("alerts", "alarms"):
         log.create_topics([TopicSpec(topic, 1, {})])

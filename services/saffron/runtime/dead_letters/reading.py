@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from saffron.counted import counted
 from saffron.errors import InputError, UnavailableError
 from saffron.records.stream import StreamRecord
 from saffron.runtime.dead_letters.letters import Letter, gather
@@ -119,7 +120,7 @@ class DeadLetters:
         if whole:
             raise InputError(f"there is no dead letter {name!r}; `saffron dlq list` names those that there are")
         raise InputError(
-            f"dead letter {name!r} is not among the newest {most:,} messages, which are looked at here: "
+            f"dead letter {name!r} is not among the newest {counted(most, 'message')}, which are looked at here: "
             "`saffron dlq show` and `saffron dlq send-again` look at all"
         )
 

@@ -22,6 +22,7 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
+from saffron.counted import counted
 from saffron.errors import LogError, RefusedError, SettingsError, one_line
 from saffron.runtime.process.background import Background
 from saffron.runtime.process.registry_auth import credentials_for
@@ -241,7 +242,7 @@ def _content(response: http.client.HTTPResponse | urllib.error.HTTPError) -> byt
     """The content of an answer. ValueError: it is too large."""
     content = response.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
-        raise ValueError(f"its answer has more than {_MOST_BYTES:,} bytes")
+        raise ValueError(f"its answer has more than {counted(_MOST_BYTES, 'byte')}")
     return content
 
 
