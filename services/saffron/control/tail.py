@@ -6,6 +6,7 @@ Reading the end costs the same at any rate. Only committed results are read.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -20,11 +21,12 @@ from saffron.runtime.log import Consumer, Log, Record, TopicPartition
 from saffron.runtime.log.ends import read_to_end
 from saffron.runtime.result_formats.reading import result_values
 
+_LOG = logging.getLogger(__name__)
 _WIDER = 4
 _POLLS = 40
 """Limit of polls: an answer takes two seconds at most, with the results read by then."""
 _BATCH = 500
-_DENIED_SECONDS = 60.0
+_DENIED_SECONDS = 10.0
 """Time for which a topic that may not be read is left out, without a request."""
 
 _Ends = dict[TopicPartition, tuple[int, int]]
@@ -83,6 +85,7 @@ class Tail:
             self._release()
             if not isinstance(error, DeniedError) or error.topic not in readable:
                 raise
+            _LOG.warning("results of %s are left out: %s; trying again in %g s", error.topic, error, _DENIED_SECONDS)
             self._denied[error.topic] = self._clock() + _DENIED_SECONDS
             return None
 

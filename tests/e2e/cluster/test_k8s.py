@@ -189,6 +189,7 @@ _TOLD = re.compile(
     r"model_builder\.main: model-builder: (.*AUTHORIZATION_FAILED.*); trying again in 2 s|"
     r"model_builder\.main: models of removed queries could not be withdrawn, trying again: (.*AUTHORIZATION_FAILED.*)|"
     r"(?:runtime\.service|control\.main): [a-z-]+: (.*AUTHORIZATION_FAILED.*); starting again in 1 s|"
+    r"control\.tail: (.*AUTHORIZATION_FAILED.*); trying again in 10 s|"
     r"control\.guard: [A-Z]+ /api/\S+: (.*AUTHORIZATION_FAILED.*))$",
     re.MULTILINE,
 )
