@@ -122,8 +122,8 @@ class InnerHop:
 
     @property
     def _outputs(self) -> list[str]:
-        """The topics that the chains write."""
-        return sorted({chain.output.topic for chain in self.chains.values()})
+        """The topics that chains write. There may be none yet: a user who may write to none is refused before."""
+        return sorted({self._wiring.output(TopicPartition(topic, 0)).topic for topic in self._topics})
 
     # ------------------------------------------------------------ membership
 
