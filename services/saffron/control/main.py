@@ -110,15 +110,16 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event, ru
                 _LOG.info("control: %s", url)
                 started = asyncio.create_task(feed.start())
                 try:
-                    check = functools.partial(require_joinable, log, settings.group("control.rights"), topics.queries)
+                    joins = settings.group("control.rights"), topics.queries
+                    check = functools.partial(run, require_joinable, log, *joins)
                     watch, counts = ControlWatch(log, topics, "control"), PartitionCounts(log)
 
-                    async def look(run: Run) -> None:
+                    async def look() -> None:
                         await run(watch.step, wall_ms())
                         known = tables.streams.all()
                         tables.queries.partitions = await run(counts.look, known, wall_ms())
 
-                    return await _watch(feed, started, health, stop, run, check, look)
+                    return await _watch(feed, started, health, stop, check, look)
                 finally:
                     started.cancel()
                     await run(tail.close)
@@ -131,27 +132,26 @@ async def _watch(
     started: asyncio.Task[None],
     health: Health,
     stop: asyncio.Event,
-    run: Run,
-    check: Callable[[], None],
-    look: Callable[[Run], Awaitable[None]],
+    check: Callable[[], Awaitable[None]],
+    look: Callable[[], Awaitable[None]],
 ) -> int:
     """Report life and readiness; ready once the tables hold the topics' records. Returns the exit status.
 
     `check`: raises LogError with the reason why the tables do not fill. Faust waits silently for a right that its group
-    lacks. `look`: looks at what may change in the log; LogError if a topic was made anew. `run`: runs both, so that the
-    beat waits for no request.
+    lacks. `look`: looks at what may change in the log; LogError if a topic was made anew. Neither waits for requests,
+    since the beat waits for both.
     """
     checked_at = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     health.waiting("tables", "reading queries, streams and models from the beginning")
     health.done("start")
     while not stop.is_set():
         health.beat()
-        await look(run)
+        await look()
         if started.done():
             started.result()
             health.done("tables")
         elif asyncio.get_running_loop().time() > checked_at:
-            await run(check)
+            await check()
             checked_at += 10 * _PATIENCE_SECONDS
         if feed.crashed:
             _LOG.error("the Faust app has crashed: ending, so that the supervisor starts a new one")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from saffron.control.main import Run, _own_thread, _watch
+from saffron.control.main import _own_thread, _watch
 from saffron.control.tail import Newest, Tail
 from saffron.errors import InputError
 from saffron.runtime.dead_letters.reading import DeadLetters
@@ -27,16 +27,17 @@ def test_the_beat_waits_for_no_request() -> None:
         loop.set_default_executor(ThreadPoolExecutor(1))
         slow = loop.run_in_executor(None, answered.wait, 30)
 
-        async def look(run: Run) -> None:
-            await run(beats.append, len(beats))
-            if len(beats) == 3:
-                stop.set()
-
         started: Any = asyncio.create_task(asyncio.sleep(60))
         feed: Any = SimpleNamespace(crashed=False)
         try:
             with _own_thread() as run:
-                done = _watch(feed, started, health, stop, run, lambda: None, look)
+
+                async def look() -> None:
+                    await run(beats.append, len(beats))
+                    if len(beats) == 3:
+                        stop.set()
+
+                done = _watch(feed, started, health, stop, look, look)
                 assert await asyncio.wait_for(done, 10) == 0
             assert not slow.done()
         finally:

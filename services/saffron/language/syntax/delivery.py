@@ -6,16 +6,26 @@ Many ask of all registered queries, again and again, so that what a text says is
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from saffron.errors import QueryError
 from saffron.language.syntax.parsing.parser import parse
 from saffron.language.syntax.printer import query_text
-from saffron.language.syntax.tree import Publish, Query
+from saffron.language.syntax.tree import Publish
 
 _TEXTS = 2048
-"""Query texts whose answers are kept."""
+"""Query texts of which it is kept what they say."""
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The stream that a query names, its topic of PUBLISH, the type of INTO, and whether it publishes rows (AS)."""
+
+    stream: str | None
+    topic: str | None
+    into: str | None
+    rows: bool
 
 
 def whole_text(text: str) -> str:
@@ -29,22 +39,16 @@ def whole_text(text: str) -> str:
     return query_text(replace(query, emit=None, publish=publish), named=True)
 
 
-@lru_cache(maxsize=_TEXTS)
 def published(text: str) -> tuple[str | None, str] | None:
     """The stream that a query names, and its topic of PUBLISH; None: it has no such topic, or the text is no query."""
-    query = _parsed(text)
-    if query is None or query.publish is None or query.publish.topic is None:
-        return None
-    return query.stream, query.publish.topic
+    said = _said(text)
+    return None if said is None or said.topic is None else (said.stream, said.topic)
 
 
-@lru_cache(maxsize=_TEXTS)
 def made(text: str) -> tuple[str | None, str] | None:
     """The stream that a query names, and the type of events that it makes there (INTO); None: none, or no query."""
-    query = _parsed(text)
-    if query is None or query.returns is None or query.returns.into is None:
-        return None
-    return query.stream, query.returns.into
+    said = _said(text)
+    return None if said is None or said.into is None else (said.stream, said.into)
 
 
 def topic_of(text: str) -> str | None:
@@ -58,15 +62,19 @@ def topics_of(texts: Iterable[str]) -> set[str]:
     return {topic for text in texts if (topic := topic_of(text)) is not None}
 
 
-@lru_cache(maxsize=_TEXTS)
 def has_rows(text: str) -> bool:
     """True if a query publishes rows (AS), which are no results as Saffron's own readers know them."""
-    query = _parsed(text)
-    return query is not None and query.publish is not None and query.publish.form is not None
+    said = _said(text)
+    return said is not None and said.rows
 
 
-def _parsed(text: str) -> Query | None:
+@lru_cache(maxsize=_TEXTS)
+def _said(text: str) -> _Said | None:
+    """What a text says; None: it is no query."""
     try:
-        return parse(text)
+        query = parse(text)
     except QueryError:
         return None
+    publish, returns = query.publish, query.returns
+    topic, form = (None, None) if publish is None else (publish.topic, publish.form)
+    return _Said(query.stream, topic, None if returns is None else returns.into, form is not None)
