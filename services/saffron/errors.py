@@ -8,6 +8,7 @@
     ├── AggregateError    a user-defined aggregate is wrong, or fails on its input
     ├── FunctionError     a user-defined function is wrong, or fails on its input
     ├── FailedError       a query that was right ended with an exception: its own data's, or a fault of ours
+    ├── OvertakenError    others change the same query or stream at the same moment
     ├── SettingsError     a flag, a SAFFRON_* variable or a line of the settings file is wrong
     └── LogError          the log (Kafka or its in-memory twin) refused or failed
         ├── FencedError       another owner has taken over: stop, write nothing more
@@ -73,6 +74,10 @@ class ForkError(InputError):
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} was begun before this process was forked, and cannot go on in it: begin it anew here")
+
+
+class OvertakenError(SaffronError):
+    """Others change the same query or stream at the same moment, again and again."""
 
 
 class AggregateError(SaffronError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -12,8 +13,8 @@ from aiohttp import web
 
 from saffron.control.checks import Checked, Partitions, Refused, as_it_stands, check, check_partitions, compiled
 from saffron.control.guard import PAGE_HEADERS, answer, open_to_all
-from saffron.control.left_readers import left_readers
 from saffron.control.openapi import document
+from saffron.control.queries.left_readers import left_readers
 from saffron.control.record_writer import RecordWriter
 from saffron.control.requests import count_of, json_body, text_of
 from saffron.control.tables import Tables
@@ -163,8 +164,9 @@ class Api:
 
     async def change_query(self, op: str, request: web.Request) -> web.Response:
         async def make() -> QueryRecord:
-            query = self._tables.queries.view(self._known(request))
-            return self._next(query["name"], op, query["text"], query["from"], query["shed"])
+            record = self._tables.record(self._known(request))
+            assert record is not None  # it is known
+            return replace(record, version=self._tables.queries.next_version(record.name), op=op)
 
         return await self._publish(make, 200)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from saffron.control.left_readers import left_readers
+from saffron.control.queries.left_readers import left_readers
 from saffron.engine.explain.chosen import plan_text, schema_of
 from saffron.engine.operators.aggregates import registered
 from saffron.engine.operators.composition import bound_beside, standing_plans, types_of

@@ -71,11 +71,11 @@ class Feed:
                 await self._skip_to_tail(partition, ends[partition])
         await self._caught_up(ends)
 
-    async def send(self, topic: str, key: bytes, value: bytes | None) -> int:
-        """Writes one message and waits for the broker; returns its offset. DeniedError, LogError."""
+    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
+        """Writes one message and waits for the broker. DeniedError, LogError."""
         producer = await self.app.maybe_start_producer()
         try:
-            return int((await producer.send_and_wait(topic, key, value, None, None, None)).offset)
+            await producer.send_and_wait(topic, key, value, None, None, None)
         except TopicAuthorizationFailedError as error:
             raise DeniedError(f"sending to {topic}: it may not be written to (TOPIC_AUTHORIZATION_FAILED)") from error
         except (KafkaError, ProducerSendError) as error:

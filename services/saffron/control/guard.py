@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 
 from saffron.control.checks import Refused, query_error_body
-from saffron.errors import DeniedError, InputError, LogError, QueryError, SchemaError, SettingsError
+from saffron.errors import DeniedError, InputError, LogError, OvertakenError, QueryError, SchemaError, SettingsError
 from saffron.mapping.yaml_nodes import DefinitionError
 from saffron.runtime.process.listening import LOOPBACK
 
@@ -74,6 +74,8 @@ def guards(host: str, token: str) -> list[Any]:
             return _refusal(503, "log", str(error))
         except LogError as error:
             return _refusal(503, "log", str(error))
+        except OvertakenError as error:
+            return _refusal(409, "overtaken", str(error))
         except SettingsError as error:
             return _refusal(503, "settings", str(error))
         except InputError as error:

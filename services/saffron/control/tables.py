@@ -13,10 +13,9 @@ from typing import Any
 import orjson
 
 from saffron.control.live import LiveStatistics
-from saffron.control.registered_queries import RegisteredQueries
-from saffron.records.table import Applied, Unreadable, query_table
+from saffron.control.queries.query_tables import Found, QueryTables
+from saffron.records.table import Unreadable
 from saffron.runtime.log.topics import Topics
-from saffron.runtime.streams.control_topics import status_records
 from saffron.runtime.streams.known_streams import KnownStreams
 from saffron.runtime.telemetry.digest_fields import are_counts
 
@@ -25,19 +24,18 @@ _PROBLEMS_KEPT = 20
 _Row = Mapping[str, Any]
 
 
-class Tables:
-    """Tables over queries, query-status, streams, models, load and health. Not thread-safe."""
+class Tables(QueryTables):
+    """Tables over queries, query-status, streams, models, load and health.
+
+    `problems`: messages that cannot be read. `applied`: how many messages there were.
+    """
 
     def __init__(self, topics: Topics, bound_ms: int) -> None:
-        self.queries = RegisteredQueries()
+        super().__init__(topics)
         self.live = LiveStatistics(bound_ms)
         self.problems: deque[_Row] = deque(maxlen=_PROBLEMS_KEPT)
         self.applied = 0
-        self._next_offsets: dict[str, int] = {}
-        self._topics = topics
         self.streams = KnownStreams(topics)
-        self._queries = query_table(topics.queries)
-        self._statuses = status_records(topics.query_status)
         self._models: dict[str, _Row] = {}
         self._load: dict[str, _Row] = {}
         self._apply: Mapping[str, Callable[[str, _Row | None, int], None]] = {
@@ -51,31 +49,12 @@ class Tables:
         """Full names of the topics that feed the tables."""
         return (self._topics.queries, self._topics.query_status, self._topics.streams, *self._apply)
 
-    def next_offset(self, topic: str) -> int:
-        """The offset after the last message of a topic that was applied."""
-        return self._next_offsets.get(topic, 0)
-
-    def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int | None = None) -> None:
-        """Applies one message; `at`: its time in ms. Unreadable messages are listed in `problems` and skipped.
-
-        `offset`: None, where it is not known, and the message is new.
-        """
-        self.applied += 1
-        if offset is not None:
-            if offset < self.next_offset(topic):
-                return
-            self._next_offsets[topic] = offset + 1
-        if topic not in self._apply:
-            self._apply_record(topic, key, value, at, offset or 0)
-            return
-        name = (key or b"").decode("utf-8", "replace")
-        try:
-            row = None if value is None else orjson.loads(value)
-            if row is not None and not isinstance(row, dict):
-                raise ValueError("the value must be a JSON object")
-            self._apply[topic](name, row, at)
-        except (ValueError, KeyError, TypeError) as error:
-            self.problems.append({"topic": topic, "key": name, "at": at, "detail": f"cannot be read: {error!r}"})
+    def next_version(self, topic: str, name: str) -> int:
+        """A version above all known ones of the record of a query, or of a stream's definition."""
+        if topic != self._topics.streams:
+            return super().next_version(topic, name)
+        stream = self.streams.get(name)
+        return 1 if stream is None or stream.definition is None else stream.definition.version + 1
 
     def models(self) -> list[_Row]:
         """The newest models, without their tables."""
@@ -91,23 +70,28 @@ class Tables:
         partial = sum(one[name] for one in counts) if counts else None
         return {**self.queries.view(name), "partial_matches": partial}
 
-    def _apply_record(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> None:
-        """Apply a control record; an unreadable one is listed in `problems`."""
-        found: Applied[Any] | Unreadable | None
-        if topic == self._topics.streams:
-            found = self.streams.apply(key, value, offset)
-        elif topic == self._topics.queries:
-            found = queries = self._queries.apply(key, value, offset)
-            if isinstance(queries, Applied):
-                self.queries.apply_query(queries, at)
-        else:
-            found = statuses = self._statuses.apply(key, value, offset)
-            if isinstance(statuses, Applied):
-                self.queries.apply_status(statuses)
+    def _take(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> Found:
+        """Applies a message that is new."""
+        self.applied += 1
+        if topic in self._apply:
+            self._apply_row(topic, key, value, at)
+            return None
+        streams = topic == self._topics.streams
+        found = self.streams.apply(key, value, offset) if streams else super()._take(topic, key, value, at, offset)
         if isinstance(found, Unreadable):
-            self.problems.append(
-                {"topic": topic, "key": found.key, "at": at, "detail": f"cannot be read: {found.reason}"}
-            )
+            detail = f"cannot be read: {found.reason}"
+            self.problems.append({"topic": topic, "key": found.key, "at": at, "detail": detail})
+        return found
+
+    def _apply_row(self, topic: str, key: bytes | None, value: bytes | None, at: int) -> None:
+        name = (key or b"").decode("utf-8", "replace")
+        try:
+            row = None if value is None else orjson.loads(value)
+            if row is not None and not isinstance(row, dict):
+                raise ValueError("the value must be a JSON object")
+            self._apply[topic](name, row, at)
+        except (ValueError, KeyError, TypeError) as error:
+            self.problems.append({"topic": topic, "key": name, "at": at, "detail": f"cannot be read: {error!r}"})
 
     def _apply_model(self, key: str, value: _Row | None, at: int) -> None:
         _put(self._models, key, None if value is None else _model_row(value, at))

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from saffron.cli.client import Client
 from saffron.cli.options import System
 from saffron.cli.queries import addable, query, query_changes, query_views
-from saffron.cli.queries.standing import next_version, read_standing, read_versions, removed, wait_for
+from saffron.cli.queries.standing import read_standing, read_versions, removed, wait_for
 from saffron.cli.queries.texts import QueryText
 from saffron.engine.events.schema_record import schema_to_record
 from saffron.errors import LogError, QueryError, UnavailableError
@@ -79,13 +79,13 @@ def test_a_change_beside_that_of_another_process_is_refused_and_loses_nothing(
 
     monkeypatch.setattr(client, "put", put)
     with pytest.raises(query_changes.QueryRefused, match="changed by another process at the same moment"):
-        query_changes.put(client, replace(first, op="pause"), first)
+        query_changes.QueryChanges(client).put(replace(first, op="pause"), first)
     standing = replace(longer, version=3)
     assert client.queries()["q"] == standing
     with pytest.raises(query_changes.QueryRefused):
-        query_changes.put(client, replace(first, op="pause"), first)  # made of an older record
+        query_changes.QueryChanges(client).put(replace(first, op="pause"), first)  # made of an older record
     assert client.queries()["q"] == standing
-    assert query_changes.put(client, replace(standing, op="pause"), standing).version == 4
+    assert query_changes.QueryChanges(client).put(replace(standing, op="pause"), standing).version == 4
 
 
 def test_of_three_changes_at_once_the_first_stays(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_of_three_changes_at_once_the_first_stays(client: Client, monkeypatch: p
 
     monkeypatch.setattr(client, "put", put)
     with pytest.raises(query_changes.QueryRefused, match="that change stays"):
-        query_changes.put(client, replace(first, op="pause"), first)
+        query_changes.QueryChanges(client).put(replace(first, op="pause"), first)
     assert client.queries()["q"] == replace(longer, version=3)
 
 
@@ -150,17 +150,16 @@ def test_state_is_what_the_services_say_of_this_version(client: Client) -> None:
 
 
 def test_versions_never_come_again(client: Client) -> None:
-    assert next_version(client, "q") == 1
-    add(client, "q", version=4)
-    assert next_version(client, "q") == 5
+    first = add(client, "q", version=4)
+    assert query_changes.QueryChanges(client).put(replace(first, version=1), first).version == 5
     client.put(client.topics.queries, "q", None)
-    say(client, "q", "windowing", "removed", version=4)
-    assert next_version(client, "q") == 5
+    say(client, "q", "windowing", "removed", version=5)
+    assert query_changes.QueryChanges(client).put(replace(first, version=1), None).version == 6
 
 
 def test_a_query_says_by_what_it_may_be_shed(client: Client) -> None:
     add(client, "old")
-    record = query_changes.put(client, QueryRecord("new", 1, "add", TEXT, "now", "gspice-tree"), None)
+    record = query_changes.QueryChanges(client).put(QueryRecord("new", 1, "add", TEXT, "now", "gspice-tree"), None)
     assert record.shed == "gspice-tree"
     assert {name: one.view()["shed"] for name, one in read_standing(client).items()} == {
         "old": "auto",

@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from saffron import language
-from saffron.control import checks, left_readers
+from saffron.control import checks
+from saffron.control.queries import left_readers
 from saffron.control.tables import Tables
 from tests.unit.control.world import TOPICS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from saffron.control.left_readers import left_readers
+from saffron.control.queries.left_readers import left_readers
 from saffron.language import bind
 
 MAKER = "QUERY mk PATTERN A a WITHIN 1 s RETURN a.x AS x, a.y AS y INTO Mid"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from saffron.control.registered_queries import RegisteredQueries, summary
+from saffron.control.queries.registered_queries import RegisteredQueries, summary
 from saffron.records.query import QueryRecord
 from saffron.records.status import QueryStatus
 from saffron.records.table import Applied

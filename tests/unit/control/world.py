@@ -25,7 +25,6 @@ from saffron.control.tail import Tail
 from saffron.control.why import why
 from saffron.errors import UnavailableError
 from saffron.runtime.dead_letters.reading import DeadLetters
-from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import Topics, topic_specs
 from saffron.runtime.process.config import Settings
 from saffron.runtime.telemetry.health import Health
@@ -55,13 +54,13 @@ class World:
         self.before_send: Callable[[], None] = lambda: None
         self.settings = Settings(prefix="p.")
 
-    async def send(self, topic: str, key: bytes, value: bytes | None) -> int:
+    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
         if self.down:
             raise UnavailableError("no broker answers")
         await asyncio.sleep(0)
         self.before_send()
         self.sent.append((topic, key, None if value is None else orjson.loads(value)))
-        return written(self.log, topic, key, value)
+        written(self.log, topic, key, value)
 
     def routes(self) -> list[web.AbstractRouteDef]:
         """All that the service serves."""
@@ -107,12 +106,11 @@ class World:
             await talk(ask)
 
 
-def written(log: MemoryLog, topic: str, key: bytes, value: bytes | None) -> int:
-    """Writes a message; its offset."""
+def written(log: MemoryLog, topic: str, key: bytes, value: bytes | None) -> None:
+    """Writes a message."""
     producer = log.producer()
     producer.send(topic, 0, value, key=key)
     producer.flush(1.0)
-    return log.ends([TopicPartition(topic, 0)])[TopicPartition(topic, 0)] - 1
 
 
 def add(tables: Tables, name: str, **more: Any) -> None:

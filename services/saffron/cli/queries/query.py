@@ -13,10 +13,10 @@ from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.parsed import number_option
 from saffron.cli.queries.query_changes import (
+    QueryChanges,
     QueryRefused,
     existing,
     finish,
-    put,
     tell_readers,
     wait_until,
 )
@@ -96,7 +96,8 @@ def add(
                 raise QueryRefused(f"there is a query {name!r} already: `saffron query replace {name} FILE` changes it")
         _warn(checked, json)
         records = [QueryRecord(n, 1, ADD, one.text, start, shedder) for n, one in zip(names, texts, strict=True)]
-        added = [put(client, record, None) for record in records]
+        changes = QueryChanges(client)
+        added = [changes.put(record, None) for record in records]
         wait_until(client, added, "active", timeout, json)
         if start == "now" and not json:
             _tell_of_unseen_events(client, checked)
@@ -217,7 +218,7 @@ def replace(
         if found.name != name:
             raise QueryRefused(f"the new text names itself {found.name!r}, but {name!r} is to be replaced")
         _warn([found], json)
-        record = put(client, QueryRecord(name, 1, ADD, texts[0].text, start, shedder), before.record)
+        record = QueryChanges(client).put(QueryRecord(name, 1, ADD, texts[0].text, start, shedder), before.record)
         _tell_of_topic(before.record.text, texts[0].text)
         wait_until(client, [record], "active", timeout, json)
 
@@ -285,7 +286,7 @@ def _change(settings: Settings, name: str, op: str, wanted: str, timeout: float,
     """Writes a query's record with another `op`, and waits until all partitions are in the state `wanted`."""
     with connection(settings) as client:
         one = existing(read_standing(client), name)
-        record = put(client, replace_fields(one.record, op=op), one.record)
+        record = QueryChanges(client).put(replace_fields(one.record, op=op), one.record)
         wait_until(client, [record], wanted, timeout, json)
 
 

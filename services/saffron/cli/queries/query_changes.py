@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from saffron.cli import console
 from saffron.cli.client import Client
-from saffron.cli.queries.standing import ListedQuery, next_version, wait_for
+from saffron.cli.queries.standing import ListedQuery, wait_for
+from saffron.cli.record_changes import RecordChanges
+from saffron.control.queries.query_tables import QueryTables
 from saffron.errors import SaffronError
-from saffron.records.query import QueryRecord, renewed, taken_last, version_of
-from saffron.records.table import query_table
-
-_TRIES = 8
+from saffron.records.query import QueryRecord
 
 
 class QueryRefused(SaffronError):
@@ -30,51 +29,35 @@ def existing(standing: Mapping[str, ListedQuery], name: str) -> ListedQuery:
 
 def tell_readers(name: str, standing: Mapping[str, ListedQuery]) -> None:
     """Says what becomes of the queries that read the results of one that is removed."""
-    from saffron.control.left_readers import left_readers  # here, for only this needs the language
+    from saffron.control.queries.left_readers import left_readers  # here, for only this needs the language
 
     for warning in left_readers(name, {other: one.record.text for other, one in standing.items()}, None):
         console.say(warning)
 
 
-def put(client: Client, record: QueryRecord, before: QueryRecord | None) -> QueryRecord:
-    """Writes a record as the query's next version, and returns it. `before`: the record that it was made of.
+class QueryChanges:
+    """The changes of queries by one command."""
 
-    QueryRefused: another process has changed the query since. Its record stays: one that came just before ours is
-    written again, as a newer version, unless somebody has written after us, who does the same.
-    """
-    topic, table = client.topics.queries, query_table(client.topics.queries)
-    for one in client.records(topic):
-        table.apply(one.key, one.value, one.offset)
-    written = replace(record, version=next_version(client, record.name))
-    if table.rows.get(record.name) == before:
-        client.put(topic, record.name, written.encode())
-        if not _overtaken(client, record.name, written.encode(), table.next_offset):
-            return written
-    raise QueryRefused(
-        f"query {record.name!r} was changed by another process at the same moment, and that change stays: look at it "
-        f"(`saffron query show {record.name}`), and repeat yours if it is still wanted"
-    )
+    def __init__(self, client: Client) -> None:
+        self._topic = client.topics.queries
+        self._known = QueryTables(client.topics)
+        self._changes = RecordChanges(client, self._known)
 
+    def put(self, record: QueryRecord, before: QueryRecord | None) -> QueryRecord:
+        """Writes a record as the query's next version, and returns it. `before`: the record that it was made of.
 
-def _overtaken(client: Client, name: str, value: bytes | None, since: int) -> bool:
-    """True if another process's record of the query lies between offset `since` and ours, `value`.
+        QueryRefused: another process has changed the query since. That change stays.
+        """
 
-    It is then written again, unless a later one than ours is there.
-    """
-    found = False
-    for _ in range(_TRIES):
-        own = [one for one in client.records(client.topics.queries) if one.key == name.encode() and one.offset >= since]
-        place = max((place for place, one in enumerate(own) if one.value == value), default=len(own))
-        others = [
-            one.value for one in own[:place] if one.value != value
-        ]  # ours may lie there twice: clients send again
-        taken = taken_last(name, others, version_of(name, value) - 1)
-        if taken is None or own[-1].value != value:
-            return found or taken is not None
-        found, since = True, own[-1].offset + 1
-        value = renewed(name, others[taken], next_version(client, name))
-        client.put(client.topics.queries, name, value)
-    return found
+        def made() -> QueryRecord:
+            if self._known.record(record.name) == before:
+                return replace(record, version=self._known.next_version(self._topic, record.name))
+            raise QueryRefused(
+                f"query {record.name!r} was changed by another process at the same moment, and that change stays: look "
+                f"at it (`saffron query show {record.name}`), and repeat yours if it is still wanted"
+            )
+
+        return self._changes.change(self._topic, made, lambda one: one)
 
 
 def wait_until(client: Client, rows: Sequence[QueryRecord], wanted: str, timeout: float, json: bool) -> None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.cli.client import Client
-from saffron.control.registered_queries import RegisteredQueries, shown, summary
+from saffron.control.queries.query_tables import QueryTables
+from saffron.control.queries.registered_queries import RegisteredQueries, shown, summary
 from saffron.records.query import QueryRecord
 from saffron.records.status import ENDED, REJECTED, REMOVED, QueryStatus
-from saffron.records.table import Applied, query_table
-from saffron.runtime.streams.control_topics import status_records
 
 
 @dataclass(frozen=True)
@@ -45,25 +44,12 @@ def read_standing(client: Client) -> dict[str, ListedQuery]:
 
 def read_versions(client: Client) -> RegisteredQueries:
     """All versions that the topics still have, with the positions from which they were in force."""
-    found = RegisteredQueries()
-    found.partitions = client.partition_counts()
-    queries, statuses = query_table(client.topics.queries), status_records(client.topics.query_status)
-    for record in client.records(client.topics.queries):
-        query = queries.apply(record.key, record.value, record.offset)
-        if isinstance(query, Applied):
-            found.apply_query(query, record.timestamp)
-    for record in client.records(client.topics.query_status):
-        status = statuses.apply(record.key, record.value, record.offset)
-        if isinstance(status, Applied):
-            found.apply_status(status)
-    return found
-
-
-def next_version(client: Client, name: str) -> int:
-    """A version above all known ones of this name, removed ones included."""
-    record = client.queries().get(name)
-    known = [one.version for one in client.statuses() if one.name == name]
-    return max([*known, record.version if record else 0]) + 1
+    found = QueryTables(client.topics)
+    found.queries.partitions = client.partition_counts()
+    for topic in (client.topics.queries, client.topics.query_status):
+        for record in client.records(topic):
+            found.apply(topic, record.key, record.value, record.timestamp, record.offset)
+    return found.queries
 
 
 def wait_for(

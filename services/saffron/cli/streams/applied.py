@@ -11,7 +11,7 @@ import typer
 from saffron.cli import console, options
 from saffron.cli.client import Client, connection
 from saffron.cli.streams.definition import keyless, read_newest
-from saffron.cli.streams.present import checked, present
+from saffron.cli.streams.present import present, written
 from saffron.cli.streams.rows import cell, shown_row
 from saffron.control.streams.bodies import applied_body, stream_body
 from saffron.control.streams.definitions import plan_definition, summary_of
@@ -46,10 +46,7 @@ def apply(
     text = text_of(definition)
     wanted = read_definition(text)
     with connection(system.connected()) as client:
-        found = checked(lambda: plan_definition(text, present(client)))
-        client.log.create_topics(found.topics)
-        if found.is_change:
-            client.put(client.topics.streams, found.record.name, found.record.encode())
+        found, _ = written(client, lambda now: plan_definition(text, now))
         warnings = list(_warnings(client, wanted)) if found.is_change else []
     if json:
         console.print_json(applied_body(found))

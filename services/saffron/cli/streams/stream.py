@@ -15,12 +15,19 @@ from saffron.cli.parsed import duration_option, number_option, registry_url, str
 from saffron.cli.queries.standing import read_standing
 from saffron.cli.queries.texts import bind_text
 from saffron.cli.streams import applied, definition
-from saffron.cli.streams.present import checked, present
+from saffron.cli.streams.present import checked, present, written
 from saffron.cli.streams.rows import cell, differences, shown_row
 from saffron.control.streams.add_command import add_command
 from saffron.control.streams.bodies import topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
-from saffron.control.streams.stream_changes import begun_anew, check_removal, left_topics, plan_change, plan_update
+from saffron.control.streams.stream_changes import (
+    begins_anew,
+    check_removal,
+    left_topics,
+    plan_anew,
+    plan_change,
+    plan_update,
+)
 from saffron.counted import counted
 from saffron.durations import as_option
 from saffron.errors import InputError, QueryError
@@ -169,11 +176,11 @@ def remove(
     with connection(system.connected()) as client:
         now = present(client)
         record = checked(lambda: check_removal(name, now))
-        following = begun_anew(record, now)
-        queries = _over(client, name) if following is None else []
-        if following is not None:
-            client.log.create_topics(following.topics)
-        client.put(client.topics.streams, name, None if following is None else following.record.encode())
+        queries = [] if begins_anew(name) else _over(client, name)
+        if begins_anew(name):
+            written(client, lambda now: plan_anew(name, now))
+        else:
+            client.put(client.topics.streams, name, None)
         console.step(f"waiting until its queries have ended: {', '.join(queries)}" if queries else "removed")
         waiting = _wait_until_ended(client, name, queries, timeout)
         client.put(client.topics.streams, version_key(record.stem), None)
@@ -181,8 +188,8 @@ def remove(
         again = "" if name in now.unreadable else _adds_again(record, client)
     console.done()
     if json:
-        console.print_json({"name": name, "removed": following is None, "ended": queries, "topics": topics})
-    elif following is not None:
+        console.print_json({"name": name, "removed": not begins_anew(name), "ended": queries, "topics": topics})
+    elif begins_anew(name):
         console.say(
             f"stream {name} always exists, and begins anew: its topic is read from the first message that is there, "
             "and its queries begin anew; its settings are as before"
@@ -245,12 +252,8 @@ def _put(
     client: Client, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange, json: bool
 ) -> None:
     """Writes the record of a stream, and prints the change."""
-    now = present(client)
-    found = checked(lambda: plan(change, now))
+    found, now = written(client, lambda now: plan(change, now))
     record, count = found.record, found.partitions
-    client.log.create_topics(found.topics)
-    if found.is_change:
-        client.put(client.topics.streams, record.name, record.encode())
     if json:
         console.print_json({**record.body(), "partitions": count})
         return

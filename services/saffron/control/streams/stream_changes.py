@@ -47,13 +47,13 @@ def plan_update(change: StreamChange, now: StreamContext) -> StreamPlan:
 def check_removal(name: str, now: StreamContext) -> StreamRecord:
     """The stream, if it can be removed. Refused: it does not exist, or another is made from it.
 
-    The default one, which always exists, begins anew instead (`begun_anew`). Its topic stays, and so do those made from
+    The default one, which always exists, begins anew instead (`plan_anew`). Its topic stays, and so do those made from
     it.
     """
     if name in now.unreadable and name not in now.streams:
         return StreamRecord(name, now.prefix + name)  # nothing else is known
     record = _existing(name, now)
-    if name == DEFAULT_STREAM:
+    if begins_anew(name):
         return record
     made = sorted(one.name for one in now.streams.values() if one.source == name)
     if made:
@@ -65,12 +65,14 @@ def check_removal(name: str, now: StreamContext) -> StreamRecord:
     return record
 
 
-def begun_anew(record: StreamRecord, now: StreamContext) -> StreamPlan | None:
-    """The default stream as it is after its removal: its next generation, with the same settings. None: of others
-    nothing is left.
-    """
-    if record.name != DEFAULT_STREAM:
-        return None
+def begins_anew(name: str) -> bool:
+    """True of the default stream, which a removal begins anew. Of others nothing is left."""
+    return name == DEFAULT_STREAM
+
+
+def plan_anew(name: str, now: StreamContext) -> StreamPlan:
+    """The default stream as it is after its removal: its next generation, with the same settings."""
+    record = check_removal(name, now)
     following = record.of_next_generation()
     while inner_topics_used(following, now):
         following = following.of_next_generation()

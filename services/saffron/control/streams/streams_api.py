@@ -15,7 +15,14 @@ from saffron.control.requests import definition_text, flag_of, json_body, text_o
 from saffron.control.streams.bodies import applied_body, stream_body, topics_of
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.control.streams.definitions import plan_definition
-from saffron.control.streams.stream_changes import begun_anew, check_removal, left_topics, plan_change, plan_update
+from saffron.control.streams.stream_changes import (
+    begins_anew,
+    check_removal,
+    left_topics,
+    plan_anew,
+    plan_change,
+    plan_update,
+)
 from saffron.control.streams.used_topics import UsedTopics
 from saffron.control.tables import Tables
 from saffron.records.stream import StreamRecord
@@ -92,23 +99,15 @@ class StreamsApi:
         async with self._writing:
             await self._writer.catch_up(self._topic)
             record = await asyncio.to_thread(lambda: check_removal(name, self.present()))
-            following = await asyncio.to_thread(lambda: begun_anew(record, self.present()))
-            if following is None:
-                await self._writer.remove(self._topic, name)
+            if begins_anew(name):
+                await self._write(lambda: plan_anew(name, self.present()), dry_run=False)
             else:
-                await self._write(lambda: self._begun_anew(name), dry_run=False)
+                await self._writer.remove(self._topic, name)
             await self._writer.remove(self._topic, version_key(record.stem))
             present = await asyncio.to_thread(self.present)
         left = left_topics(record, Topics(self._settings.prefix))
         topics = [one for one in left if present.partitions(one) is not None]
-        return answer({"name": name, "removed": following is None, "topics": topics})
-
-    def _begun_anew(self, name: str) -> StreamPlan:
-        """The plan of the default stream that begins anew, from the newest tables."""
-        present = self.present()
-        plan = begun_anew(check_removal(name, present), present)
-        assert plan is not None  # a stream stays the default one
-        return plan
+        return answer({"name": name, "removed": not begins_anew(name), "topics": topics})
 
     async def _put(
         self, plan: Callable[[StreamChange, StreamContext], StreamPlan], change: StreamChange

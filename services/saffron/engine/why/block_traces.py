@@ -114,11 +114,12 @@ def trace_match_in(of: TraceInput, result: Mapping[str, Any]) -> Trace:
 
     InputError: it is no match with events, or its events are not in the blocks.
     """
-    asked, plan, key = result["id"], of.plan, result["key"]
-    if "events" not in result:
+    asked, plan = result["id"], of.plan
+    if "events" not in result or "key" not in result:
         raise InputError(f"result {asked} is not a match with events: only matches are explained")
     if result.get("timeout"):
         raise InputError(f"result {asked} is a partial match that timed out: ask for its key instead of its id")
+    key = result["key"]
     bound = [result["events"][component.variable] for component in plan.components[: plan.positive]]
     events = [part if isinstance(part, list) else [part] if part else [] for part in bound]
     asked_for = [event for part in events for event in part]

@@ -140,7 +140,7 @@ def _result(log: Log, consumer: Consumer, topics: Topics, question: Question) ->
         low, high = consumer.watermarks(place)
         for record in backwards(consumer, place, max(low, high - MOST_RESULTS), high):
             result = result_values(record) if result_id(record).startswith(wanted) else None
-            if result is not None and result["query"] == question.query:
+            if result is not None and result["query"] == question.query and type(result.get("partition")) is int:
                 return result
     return None
 

@@ -47,8 +47,8 @@ async def serving(world: World, token: str = "") -> AsyncIterator[str]:
     letters = DeadLettersApi(tables, DeadLetters(log, TOPICS, "desk"), "desk", 86_400_000)
     told = partial(why, log, TOPICS, "why")
 
-    async def send(topic: str, key: bytes, value: bytes | None) -> int:
-        return written(log, topic, key, value)
+    async def send(topic: str, key: bytes, value: bytes | None) -> None:
+        written(log, topic, key, value)
 
     writer = RecordWriter(tables, TOPICS, log, send, "records")
     made = api.Api(tables, TOPICS, writer, Tail(log, "tail"), told, log.partitions, health)

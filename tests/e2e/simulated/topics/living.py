@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from saffron.cli.client import Client
-from saffron.cli.streams.present import present
+from saffron.cli.streams.present import written
 from saffron.control.streams.change import StreamChange
-from saffron.control.streams.stream_changes import begun_anew, check_removal, plan_change
+from saffron.control.streams.stream_changes import begins_anew, plan_anew, plan_change
 from saffron.runtime.log import TopicPartition
 from saffron.runtime.log.topics import stream_topics, topic_files, topic_specs
 from saffron.runtime.process.config import Settings
@@ -160,17 +160,16 @@ class Living:
         """`saffron stream remove`, then `saffron stream add`, as the runbook prescribes. `left`: topics that the first
         stream left, which are deleted in between."""
         client = Client(Settings(prefix="t.", bootstrap="memory"), MemoryLog(self.broker))
-        following = begun_anew(check_removal(name, present(client)), present(client))
-        client.log.create_topics([] if following is None else following.topics)
-        client.put(TOPICS.streams, name, None if following is None else following.record.encode())
+        if begins_anew(name):
+            written(client, lambda now: plan_anew(name, now))
+        else:
+            client.put(TOPICS.streams, name, None)
         self.settle()
         for topic in left:
             self.broker.delete(topic)
         kept = {place: one for place, one in self.broker.offsets.items() if place[1].topic not in left}
         self.broker.offsets = kept  # as Kafka does, where nobody reads the topic any more
-        added = plan_change(StreamChange(name, key="k", schema=SCHEMA), present(client))
-        client.log.create_topics(added.topics)
-        client.put(TOPICS.streams, name, added.record.encode())
+        written(client, lambda now: plan_change(StreamChange(name, key="k", schema=SCHEMA), now))
         client.log.close()
         self.settle(700)
 

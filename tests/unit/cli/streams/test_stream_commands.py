@@ -100,6 +100,23 @@ def test_what_the_documents_prescribe_can_be_done(console: Console, command: str
     console.run(command)
 
 
+@pytest.mark.parametrize("command", ["set trades --disorder 2s", "add trades --disorder 2s"])
+def test_a_change_that_another_process_makes_at_the_same_moment_stays(
+    console: Console, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its record comes between the command's look and its record: the command is done again on top of it."""
+    puts, theirs = console.client.put, StreamRecord("trades", "trades", "symbol", idle=7_000)
+
+    def put(topic: str, key: str, value: bytes | None) -> None:
+        monkeypatch.setattr(console.client, "put", puts)
+        puts(topic, key, theirs.encode())
+        puts(topic, key, value)
+
+    monkeypatch.setattr(console.client, "put", put)
+    assert "disorder: - -> 2s" in console.run(f"stream {command}")
+    assert console.client.streams()["trades"] == replace(theirs, disorder=2_000)
+
+
 def test_what_doctor_prescribes_for_values_that_were_not_kept_gives_the_stream_a_schema(console: Console) -> None:
     look = sound()
     look = replace(look, digests=look.digests + tuple(digests("windowing", 0, mistyped={"price": 3})))

@@ -87,8 +87,13 @@ def test_a_match_is_found_by_its_id_whatever_it_is_written_as_and_what_others_wr
         value = b"\0\0\0\0\1" + codec(form, "complex-events").payload(value)
         headers += (("content-type", f"application/{form}".encode()), ("ce_dataschema", dataschema("complex-events")))
     producer = log.producer()
-    foreign = (b'{"of":"abab"}', b'{"of":"abab', b'{"of":"abab","query":"q"}')
-    for one, more in ((foreign[0], ()), (foreign[1], ()), (value, headers), (foreign[2], ())):
+    foreign = (
+        b'{"of":"abab"}',
+        b'{"of":"abab',
+        b'{"of":"abab","query":"q"}',
+        b'{"id":"abab","query":"q","detected_at":5}',
+    )
+    for one, more in ((foreign[0], ()), (foreign[1], ()), (value, headers), *((one, ()) for one in foreign[2:])):
         producer.send(TOPICS.complex_events, 0, one, key=b"q", headers=more)
     producer.flush(1.0)
     answer = why_now(

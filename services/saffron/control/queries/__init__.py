@@ -1,0 +1,1 @@
+"""Queries in the control service: what the control topics say of them, and who reads their results."""
