@@ -129,6 +129,8 @@ class MemoryLog:
         if self.dead:
             raise Killed(operation)
         self.broker.expire()
+        if not self.faults:
+            return act()
         fault = next((f for f in self.faults if f.operation == operation and f.topic in ("", topic)), None)
         if fault is None:
             return act()
@@ -283,6 +285,8 @@ class MemoryConsumer:
             if closed or len(found) >= max_records or not self._broker.has(where):
                 continue
             log = self._broker.partition(where)
+            if self._positions[where] == log.high:
+                continue  # the most frequent case by far
             if not log.low <= self._positions[where] <= log.high:
                 self._out_of_range[where] = OutOfRange(self._positions[where], log.low)
                 self._positions[where] = log.low
@@ -308,8 +312,9 @@ class MemoryConsumer:
             if self._member not in group.members:  # the callback took longer than the session
                 return
             group.rejoin(self._member, self._topics)
-        group.look(self._broker.assign(group.topics()))
-        group.settle(self._broker.assign(group.topics()))
+        partitions = self._broker.assign(group.topics())
+        group.look(partitions)
+        group.settle(partitions)
         if group.stable and member.generation != self._generation:
             self._generation = member.generation
             self._assigned.update(member.partitions)

@@ -29,7 +29,7 @@ class KafkaTools:
     """An `Operator` of a cluster."""
 
     def __init__(self, broker: str) -> None:
-        self._admin = AdminClient({"bootstrap.servers": broker})
+        self._admin = AdminClient({"bootstrap.servers": broker, "log_level": 0})
 
     def delete(self, topic: str) -> None:
         self._admin.delete_topics([topic], operation_timeout=20)[topic].result()

@@ -95,7 +95,7 @@ def test_wrong_settings_of_security_and_missing_rights_are_named(guarded: Guarde
 
 def with_rights(open_door: str, *rights: tuple[ResourcePatternType, str, AclOperation]) -> None:
     """Makes the user "me" with these rights on topics. It may see all of our groups."""
-    admin = AdminClient({"bootstrap.servers": open_door})
+    admin = AdminClient({"bootstrap.servers": open_door, "log_level": 0})
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     admin.alter_user_scram_credentials([UserScramCredentialUpsertion("me", info, b"right")])["me"].result()
     for pattern, name, operation in rights:

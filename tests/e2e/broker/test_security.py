@@ -72,7 +72,7 @@ WAYS = {
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     with guarded_broker(tmp_path_factory.mktemp("guarded")) as found:
-        admin = AdminClient({"bootstrap.servers": found.open})
+        admin = AdminClient({"bootstrap.servers": found.open, "log_level": 0})
         for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
             credential = UserScramCredentialUpsertion("admin", ScramCredentialInfo(mechanism, 4096), b"right")
             admin.alter_user_scram_credentials([credential])["admin"].result()
@@ -167,7 +167,7 @@ def test_the_doctor_names_what_is_wrong_with_the_way_in(guarded: Guarded) -> Non
 
 
 def test_rights_on_a_topic_of_publish_are_missed_by_name(guarded: Guarded) -> None:
-    admin = AdminClient({"bootstrap.servers": guarded.open})
+    admin = AdminClient({"bootstrap.servers": guarded.open, "log_level": 0})
     guest = Settings(bootstrap=guarded.users, security="sasl_plaintext", kafka=_UNSECURED.replace("=admin", "=guest"))
     spec = TopicSpec("", 1, {})
 
@@ -197,7 +197,7 @@ def test_rights_on_a_topic_of_publish_are_missed_by_name(guarded: Guarded) -> No
 
 
 def test_a_transaction_that_the_broker_refuses_names_the_topic_of_publish(guarded: Guarded) -> None:
-    admin = AdminClient({"bootstrap.servers": guarded.open})
+    admin = AdminClient({"bootstrap.servers": guarded.open, "log_level": 0})
     guest = Settings(bootstrap=guarded.users, security="sasl_plaintext", kafka=_UNSECURED.replace("=admin", "=guest"))
     small = TopicSpec("small", 1, {"max.message.bytes": "1000"})
     KafkaLog(Cluster(guarded.open)).create_topics([TopicSpec("mine", 1, {}), TopicSpec("taken", 1, {}), small])
@@ -239,7 +239,7 @@ def test_a_transaction_that_the_broker_refuses_names_the_topic_of_publish(guarde
 
 @pytest.mark.parametrize("seen", [False, True], ids=["not even seen", "seen"])
 def test_a_subscribed_topic_that_may_not_be_read_is_named_and_the_others_are_read(guarded: Guarded, seen: bool) -> None:
-    admin = AdminClient({"bootstrap.servers": guarded.open})
+    admin = AdminClient({"bootstrap.servers": guarded.open, "log_level": 0})
     user = f"reader{seen:d}"
     guest = Settings(bootstrap=guarded.users, security="sasl_plaintext", kafka=_UNSECURED.replace("=admin", f"={user}"))
     topics = [f"free{seen:d}", f"closed{seen:d}"]

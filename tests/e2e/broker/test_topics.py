@@ -44,7 +44,7 @@ class Living:
 
     def __init__(self, system: System, bootstrap: str) -> None:
         self.system = system
-        self.admin = AdminClient({"bootstrap.servers": bootstrap})
+        self.admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         system.stream(SCHEMA)
         for service in SERVICES:
             system.start(service)

@@ -93,7 +93,7 @@ def secret(name: str, key: str) -> str:
 
 def let_in(bootstrap: str, users: list[Resource]) -> None:
     """What Strimzi's user operator does."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     names = [one["metadata"]["name"] for one in users]
     passwords = [UserScramCredentialUpsertion(name, info, secret(name, "password").encode()) for name in names]
@@ -234,7 +234,7 @@ class Walk:
 def test_each_missing_right_is_told_and_the_service_goes_on_when_it_is_there(
     pods: dict[str, Pod], guarded: Guarded
 ) -> None:
-    admin = AdminClient({"bootstrap.servers": guarded.open})
+    admin = AdminClient({"bootstrap.servers": guarded.open, "log_level": 0})
     walks = {name: Walk(pod, _KNOWN_BEFORE[name], admin) for name, pod in pods.items()}
     for pod in pods.values():
         pod.start()
@@ -262,7 +262,7 @@ def test_the_model_builder_is_told_its_missing_rights_before_spark_is(
     all_pods: dict[str, Pod], guarded: Guarded
 ) -> None:
     pod = all_pods["model-builder"]
-    walk = Walk(pod, _KNOWN_BEFORE["model-builder"], AdminClient({"bootstrap.servers": guarded.open}))
+    walk = Walk(pod, _KNOWN_BEFORE["model-builder"], AdminClient({"bootstrap.servers": guarded.open, "log_level": 0}))
     pod.start()
 
     def reached() -> bool:

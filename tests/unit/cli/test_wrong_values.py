@@ -5,8 +5,9 @@ A new option without an example here fails: it is a number, a duration, a name, 
 
 from __future__ import annotations
 
+import functools
+import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import click
 import pytest
 import typer
+from experiments.__main__ import main as experiments
 from typer.testing import CliRunner
 
 from saffron.cli import main
@@ -74,6 +76,11 @@ BESIDE: dict[str, tuple[str, ...]] = {
 """Arguments beside the wrong value, by command or option; those that are required and not named here are `x`."""
 
 
+@functools.cache
+def all_commands() -> dict[tuple[str, ...], click.Command]:
+    return dict(commands(typer.main.get_command(main.app)))
+
+
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     if not hasattr(group, "list_commands"):
         yield path, group
@@ -84,7 +91,7 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def options() -> Iterator[tuple[tuple[str, ...], click.Command, click.Parameter]]:
-    for path, command in commands(typer.main.get_command(main.app)):
+    for path, command in all_commands().items():
         for one in command.params:
             if not getattr(one, "is_flag", False) and kind_of(one) != "path":
                 yield path, command, one
@@ -139,6 +146,7 @@ def test_a_wrong_value_is_an_error_of_usage(
     path: tuple[str, ...], name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SAFFRON_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(os, "execve", functools.partial(in_place, monkeypatch))
     monkeypatch.chdir(tmp_path)
     file, definition = tmp_path / "events.ndjson", tmp_path / "s.yaml"
     file.write_text('{"type":"A","ts":1}\n{"type":"A","ts":2}\n')
@@ -162,19 +170,20 @@ def test_a_number_with_a_unit_is_told_to_go_without() -> None:
 
 
 def required(path: tuple[str, ...], name: str) -> Iterator[str]:
-    command = next(one for where, one in commands(typer.main.get_command(main.app)) if where == path)
-    for one in command.params:
+    for one in all_commands()[path].params:
         if one.required and name_of(one) != name:
             yield from (name_of(one), "x") if name_of(one).startswith("-") else ("x",)
 
 
+def in_place(monkeypatch: pytest.MonkeyPatch, program: str, command: list[str], environment: dict[str, str]) -> None:
+    """Runs experiments here, which take the place of the command's process."""
+    assert command[1:3] == ["-m", "experiments"]
+    monkeypatch.setattr(sys, "argv", command[2:])
+    experiments()
+
+
 def called(arguments: list[str]) -> tuple[int, str]:
     """The status of the command, and what it said."""
-    if arguments[0] == "experiment":  # takes the place of its process
-        done = subprocess.run(
-            [sys.executable, "-m", "saffron", *arguments], capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stdout + done.stderr
     found = CliRunner(env={"COLUMNS": "400", "TERM": "dumb"}).invoke(main.app, arguments)
     if isinstance(found.exception, SaffronError):
         return main.exit_status(found.exception), f"{found.output}{found.exception}"

@@ -108,7 +108,7 @@ class World:
             for process in self.processes:
                 self._turn(process)
             self._deliver(True)
-            written = self._written()
+            written = self.written()
             self.now += 5 if written != before else 25  # where nothing comes but what time brings
             still = still + 1 if written == before and quiet() else 0
             before = written
@@ -116,7 +116,7 @@ class World:
                 return
         raise AssertionError(f"seed {self.seed}: the system does not come to rest; {self.history[-30:]}")
 
-    def _written(self) -> int:
+    def written(self) -> int:
         """How many records there are, load reports and digests left out."""
         topics = self.broker.topics.items()
         return sum(part.high for name, parts in topics if not name.endswith(_CHATTER) for part in parts)

@@ -99,12 +99,16 @@ class Living:
         return found
 
     def settle(self, turns: int = 150) -> None:
-        """Let everybody work, and time pass (some 3 s)."""
-        for _ in range(turns):
+        """Let everybody work, and time pass (some 3 s). Where nothing is written, one turn takes the time of three."""
+        before = -1
+        while turns > 0:
             for process in self.world.processes:
                 self.world._turn(process)
             self.world._deliver(True)
-            self.world.now += 20
+            written = self.world.written()
+            taken = 1 if written != before else min(3, turns)
+            self.world.now += 20 * taken
+            before, turns = written, turns - taken
 
     def process(self, name: str) -> Process:
         return next(one for one in self.world.processes if one.name == name)
