@@ -1,4 +1,4 @@
-"""The state of a system's streams, as commands read it before they change one."""
+"""The streams of a system, as commands see and change them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def present(client: Client) -> StreamContext:
 
 def written(client: Client, plan: Callable[[StreamContext], StreamPlan]) -> tuple[StreamPlan, StreamContext]:
     """A change of a stream, made and written, with the facts by which it was judged. InputError: it is refused."""
-
     tables = Tables(client.topics, client.settings.latency_bound_ms)
 
     def make() -> tuple[StreamPlan, StreamContext]:
