@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from saffron.cli.client import Client
-from saffron.control.record_writer import Keyed, Known, RecordWriter
+from saffron.control.record_writer import Known, Numbered, RecordWriter
 
 R = TypeVar("R")
 
@@ -22,7 +22,7 @@ class RecordChanges:
         self._client = client
         self._writer = RecordWriter(known, client.topics, client.log, self._send, client.settings.group("records"))
 
-    def change(self, topic: str, make: Callable[[], R], record_of: Callable[[R], Keyed | None]) -> R:
+    def change(self, topic: str, make: Callable[[], R], record_of: Callable[[R], Numbered | None]) -> R:
         """Makes a change and writes its record (None: there is nothing to write). Returns the change.
 
         OvertakenError: others change the same record all the time.

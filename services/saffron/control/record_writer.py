@@ -5,31 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from saffron.errors import OvertakenError
-from saffron.records.codec import RecordError
-from saffron.records.query import renewed, taken_last, version_of
+from saffron.records.query import QueryRecord
 from saffron.records.stream import StreamRecord
+from saffron.records.table import Applied, KeyedRecords, query_table
 from saffron.runtime.log import Log, Record, TopicPartition
 from saffron.runtime.log.ends import each_that_is_there
 from saffron.runtime.log.topics import Topics
+from saffron.runtime.streams.control_topics import stream_records
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
 """A function that writes one message (topic, key, value), and returns once the broker has it."""
+Numbered = QueryRecord | StreamRecord
+"""A record with a version, under the key of its name."""
 _BATCH = 500
 _TRIES = 8
 
 R = TypeVar("R")
-
-
-class Keyed(Protocol):
-    """A record under the key of its name."""
-
-    @property
-    def name(self) -> str: ...
-
-    def encode(self) -> bytes: ...
 
 
 class Known(Protocol):
@@ -41,24 +35,29 @@ class Known(Protocol):
     def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int) -> object:
         """Applies one message; `at`: its time in ms."""
 
+    def records(self, topic: str) -> Mapping[str, Numbered]:
+        """The records of queries or streams, by name, as they are now."""
+
     def next_version(self, topic: str, name: str) -> int:
-        """A version above all known ones of a query, or of a stream's definition."""
+        """A version above all known ones of a query or stream."""
 
 
 @dataclass(frozen=True)
 class _Written:
-    """A record of ours. `since`: the offset up to which it was made of what is there."""
+    """A record of ours; `value` None: a tombstone. `before`: the record at offset `since`, of which ours was made."""
 
-    key: str
+    name: str
     value: bytes | None
+    before: Numbered | None
     since: int
 
 
 class RecordWriter:
     """The writer of a process. A change is made of the newest records, and made again if another one was faster.
 
-    A lock in one process keeps no other process from writing a record of the same key. The process whose record comes
-    second sees it, and writes the first one's again before its own: readers pass over a version that they know.
+    A lock in one process keeps no other process from writing a record of the same key. Of records of one version
+    readers take the first (`KeyedRecords`). The process whose record comes second sees that. It writes the first one
+    again, as a newer version, since compaction leaves the last record of a key; then it makes its own change anew.
     """
 
     def __init__(self, known: Known, topics: Topics, log: Log, send: Send, group: str) -> None:
@@ -70,24 +69,28 @@ class RecordWriter:
         self._group = group
         self._unchecked: dict[str, _Written] = {}
 
-    async def change(self, topic: str, make: Callable[[], Awaitable[R]], record_of: Callable[[R], Keyed | None]) -> R:
+    async def change(
+        self, topic: str, make: Callable[[], Awaitable[R]], record_of: Callable[[R], Numbered | None]
+    ) -> R:
         """Makes a change and writes its record (None: there is nothing to write). Returns the change.
 
         `make`: makes it of what is known. OvertakenError: others change the same record all the time.
         """
         for _ in range(_TRIES):
             await self.catch_up(topic)
-            since = self._known.next_offset(topic)
+            since, before = self._known.next_offset(topic), self._known.records(topic)
             made = await make()
-            record = record_of(made)
-            if record is None or (other := await self._put(topic, record.name, record.encode(), since)) is None:
+            if (record := record_of(made)) is None:
                 return made
-            await self._restore(other)
+            written = _Written(record.name, record.encode(), before.get(record.name), since)
+            if (other := await self._put(topic, written)) is None:
+                return made
+            await self._restore(topic, other)
         raise OvertakenError("others are changing the same at this moment: look at it, and ask again")
 
-    async def remove(self, topic: str, key: str) -> None:
+    async def remove(self, topic: str, name: str) -> None:
         """Writes a tombstone, whatever others have written."""
-        await self._put(topic, key, None, self._known.next_offset(topic))
+        await self._put(topic, _Written(name, None, None, self._known.next_offset(topic)))
 
     async def catch_up(self, topic: str) -> None:
         """Applies what the control topics have now, before a record of `topic` is written.
@@ -95,60 +98,51 @@ class RecordWriter:
         What a failure has left unchecked of this topic is checked first. LogError: they cannot be read.
         """
         if (other := await self._check(topic)) is not None:
-            await self._restore(other)
+            await self._restore(topic, other)
         since = {one: self._known.next_offset(one) for one in self._topics}
         self._apply(await asyncio.to_thread(self._read, since))
 
-    async def _put(self, topic: str, key: str, value: bytes | None, since: int) -> Record | None:
-        """Writes a record, and applies all up to it.
-
-        Returns the record of this key from offset `since` on that another process wrote before it, and readers took.
-        """
-        await self._send(topic, key.encode(), value)
-        self._unchecked[topic] = _Written(key, value, since)
+    async def _put(self, topic: str, written: _Written) -> Applied[Any] | None:
+        """Writes a record, and applies all up to it; see `_check`."""
+        await self._send(topic, written.name.encode(), written.value)
+        self._unchecked[topic] = written
         return await self._check(topic)
 
-    async def _check(self, topic: str) -> Record | None:
-        """Looks for what others wrote before our last record of a topic, if that has not been done; see `_put`."""
+    async def _check(self, topic: str) -> Applied[Any] | None:
+        """The change by another process that our last record of a topic overtook, and that readers took. None: none.
+
+        Looked for once, unless the look fails.
+        """
         if (written := self._unchecked.get(topic)) is None:
             return None
-        key, value = written.key, written.value
+        key, value = written.name.encode(), written.value
         found = await asyncio.to_thread(self._read, {topic: written.since})
         del self._unchecked[topic]
-        # Ours may lie there twice: the client sends again what was not acknowledged.
-        ours = [place for place, one in enumerate(found) if one.key == key.encode() and one.value == value]
+        ours = [place for place, one in enumerate(found) if (one.key, one.value) == (key, value)]
         found = found[: ours[-1] + 1] if ours else found
         self._apply(found)
-        others = [one for one in found if one.key == key.encode() and one.value != value]
-        if topic != self._names.queries:
-            return others[-1] if others else None
-        taken = taken_last(key, [one.value for one in others], version_of(key, value) - 1)
-        return None if taken is None else others[taken]
+        table: KeyedRecords[Any] = (query_table if topic == self._names.queries else stream_records)(topic)
+        if written.before is not None:
+            table.rows[written.name] = written.before
+        last = None
+        for one in found:
+            change = table.apply(one.key, one.value, one.offset) if one.key == key else None
+            if isinstance(change, Applied):
+                if one.value == value:
+                    break
+                last = change
+        return last
 
-    async def _restore(self, other: Record) -> None:
+    async def _restore(self, topic: str, other: Applied[Any]) -> None:
         """Writes the record of another process again, as a newer version, since ours came after it."""
-        left: Record | None = other
+        left: Applied[Any] | None = other
         for _ in range(_TRIES):
             if left is None:
                 return
-            name = (left.key or b"").decode()
-            left = await self._put(left.topic, name, self._newer(name, left), self._known.next_offset(left.topic))
-
-    def _newer(self, name: str, record: Record) -> bytes | None:
-        """The value of a record with a version above all known ones. One that cannot be read stays as it is."""
-        version = self._known.next_version(record.topic, name)
-        if record.topic == self._names.queries:
-            return renewed(name, record.value, version)
-        if record.value is None:
-            return None
-        try:
-            stream = StreamRecord.read(name, record.value)
-        except RecordError:
-            return record.value
-        if stream.definition is None:
-            return record.value
-        version = max(version, stream.definition.version + 1)
-        return replace(stream, definition=replace(stream.definition, version=version)).encode()
+            name, version = left.key, self._known.next_version(topic, left.key)
+            value = None if left.row is None else replace(left.row, version=version).encode()
+            since, before = self._known.next_offset(topic), self._known.records(topic).get(name)
+            left = await self._put(topic, _Written(name, value, before, since))
 
     def _apply(self, records: list[Record]) -> None:
         for one in records:

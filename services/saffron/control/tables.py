@@ -14,6 +14,8 @@ import orjson
 
 from saffron.control.live import LiveStatistics
 from saffron.control.queries.query_tables import Found, QueryTables
+from saffron.records.query import QueryRecord
+from saffron.records.stream import StreamRecord
 from saffron.records.table import Unreadable
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.known_streams import KnownStreams
@@ -49,12 +51,16 @@ class Tables(QueryTables):
         """Full names of the topics that feed the tables."""
         return (self._topics.queries, self._topics.query_status, self._topics.streams, *self._apply)
 
+    def records(self, topic: str) -> Mapping[str, QueryRecord | StreamRecord]:
+        """The newest records of queries or streams, by name, as they are now."""
+        return dict(self.streams.records.rows) if topic == self._topics.streams else super().records(topic)
+
     def next_version(self, topic: str, name: str) -> int:
-        """A version above all known ones of the record of a query, or of a stream's definition."""
+        """A version above all known ones of a query or stream."""
         if topic != self._topics.streams:
             return super().next_version(topic, name)
         stream = self.streams.get(name)
-        return 1 if stream is None or stream.definition is None else stream.definition.version + 1
+        return 1 if stream is None else stream.version + 1
 
     def models(self) -> list[_Row]:
         """The newest models, without their tables."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from saffron.records.codec import RecordError, decode, encode, optional, require, unknown_fields
@@ -67,39 +67,6 @@ class QueryRecord:
     def encode(self) -> bytes:
         """The value of the message."""
         return encode(self.body())
-
-
-def version_of(key: str, value: bytes | None) -> int:
-    """The version in a query's message; 0 of a tombstone, and of what cannot be read."""
-    if value is None:
-        return 0
-    try:
-        return QueryRecord.read(key, value).version
-    except RecordError:
-        return 0
-
-
-def taken_last(key: str, values: Sequence[bytes | None], above: int) -> int | None:
-    """The index of the message of a query that its readers take last. None: they take none.
-
-    Of messages of one version they take the first, and none of a version up to `above`. They take each tombstone.
-    """
-    found = None
-    for index, value in enumerate(values):
-        version = version_of(key, value)
-        if value is None or version > above:
-            found, above = index, max(above, version)
-    return found
-
-
-def renewed(key: str, value: bytes | None, version: int) -> bytes | None:
-    """The value of a query's message, of another version. A tombstone, and what cannot be read, stay as they are."""
-    if value is None:
-        return None
-    try:
-        return replace(QueryRecord.read(key, value), version=version).encode()
-    except RecordError:
-        return value
 
 
 def shedder_of(body: Mapping[str, Any]) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
+
+import orjson
 
 from saffron.records.codec import RecordError, decode, encode, optional, require, unknown_fields
 
@@ -33,6 +36,8 @@ _FIELDS = frozenset(
         "registry",
         "generation",
         "definition",
+        "version",
+        "digest",
     },
 )
 _DEFINITION_FIELDS = frozenset({"text", "numbers", "version", "partitions"})
@@ -78,7 +83,8 @@ class StreamRecord:
     `disorder`: how late an event may be; None: 0. `idle`: silence after which a partition follows the others; None:
     never. `silence`: after which event time goes on without events, where all partitions are silent; None: never. For
     the default stream windowing's settings replace None. `source`: stream that this one is made from.
-    `definition`: of a merged stream, whose events windowing writes to `topic`.
+    `definition`: of a merged stream, whose events windowing writes to `topic`. `version`: of the record, one above that
+    of the record that it was made of; 0: its writer did not count.
     `generation`: number of streams of this name so far; each has its own internal topics. `unknown`: fields of a later
     format, kept unchanged.
     """
@@ -96,6 +102,7 @@ class StreamRecord:
     definition: AppliedDefinition | None = None
     silence: int | None = None
     unknown: Mapping[str, Any] = field(default_factory=dict)
+    version: int = field(default=0, compare=False)
 
     @property
     def stem(self) -> str:
@@ -135,6 +142,7 @@ class StreamRecord:
             generation=1 if generation is None else generation,
             definition=None if definition is None else AppliedDefinition.read(definition),
             unknown=unknown_fields(body, _FIELDS),
+            version=_version(body),
         )
 
     def body(self) -> dict[str, Any]:
@@ -160,7 +168,8 @@ class StreamRecord:
 
     def encode(self) -> bytes:
         """The value of the message."""
-        return encode(self.body())
+        body = self.body()
+        return encode(body if self.version == 0 else {**body, "version": self.version, "digest": _digest(body)})
 
     def of_next_generation(self) -> StreamRecord:
         """This stream in its next generation."""
@@ -180,6 +189,20 @@ def is_new_name(text: str) -> bool:
 def stem_of(name: str, generation: int) -> str:
     """The stem (see `StreamRecord.stem`): NAME, then NAME.2, NAME.3, ... A stream's name has no dot."""
     return name if generation == 1 else f"{name}.{generation}"
+
+
+def _version(body: Mapping[str, Any]) -> int:
+    """The version of a record; 0: it has none, or the digest is not that of its other fields.
+
+    An older version of Saffron, or a hand, has then changed the record, and kept what it did not know.
+    """
+    version = _not_below(body, "version", 1)
+    rest = {name: value for name, value in body.items() if name not in ("version", "digest")}
+    return 0 if version is None or body.get("digest") != _digest(rest) else version
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    return blake2b(orjson.dumps(body, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 
 def _topic(name: str) -> str:

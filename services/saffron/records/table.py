@@ -45,14 +45,22 @@ class KeyedRecords(Generic[R]):
 
     `rows`: by key. `removed`: keys whose newest message is a tombstone. `offsets`: of each key's newest record or
     tombstone. `unreadable`: keys whose newest message cannot be read. `next_offset`: after the last message.
+
+    Where records have versions, of those of one version the first is taken: its writer came first, and who came second
+    makes its change again.
     """
 
     def __init__(
-        self, topic: str, read: Callable[[str, bytes], R], accepts: Callable[[str], bool] | None = None
+        self,
+        topic: str,
+        read: Callable[[str, bytes], R],
+        accepts: Callable[[str], bool] | None = None,
+        version: Callable[[R], int] | None = None,
     ) -> None:
         """`topic`: its name, for messages.
 
-        `read`: from key and value to a record. `accepts`: whether a key is of this kind.
+        `read`: from key and value to a record. `accepts`: whether a key is of this kind. `version`: of a record; 0:
+        it has none, and is taken whatever was before it.
         """
         self.rows: dict[str, R] = {}
         self.removed: set[str] = set()
@@ -62,9 +70,10 @@ class KeyedRecords(Generic[R]):
         self._topic = topic
         self._read = read
         self._accepts = accepts
+        self._version = version
 
     def apply(self, key: bytes | None, value: bytes | None, offset: int) -> Applied[R] | Unreadable | None:
-        """The change by one message; None: its key is of another kind of record."""
+        """The change by one message; None: its key is of another kind of record, or its version was there."""
         self.next_offset = offset + 1
         name = (key or b"").decode("utf-8", "replace")
         if self._accepts is not None and not self._accepts(name):
@@ -78,6 +87,8 @@ class KeyedRecords(Generic[R]):
                 self.unreadable[name] = Unreadable(self._topic, name, offset, str(error))
                 return self.unreadable[name]
         self.unreadable.pop(name, None)
+        if row is not None and self._is_known(name, row):
+            return None
         self.offsets[name] = offset
         if row is None:
             self.rows.pop(name, None)
@@ -87,12 +98,17 @@ class KeyedRecords(Generic[R]):
             self.removed.discard(name)
         return Applied(name, offset, row)
 
+    def _is_known(self, name: str, row: R) -> bool:
+        """True if a record of this version, or of a later one, was taken."""
+        known = self.rows.get(name)
+        return self._version is not None and known is not None and 0 < self._version(row) <= self._version(known)
+
 
 def stream_table(
     topic: str, read: Callable[[str, bytes], StreamRecord] = StreamRecord.read
 ) -> KeyedRecords[StreamRecord]:
     """The streams on `streams`. Keys with a slash are not streams."""
-    return KeyedRecords(topic, read, lambda key: "/" not in key)
+    return KeyedRecords(topic, read, lambda key: "/" not in key, lambda record: record.version)
 
 
 def version_table(
@@ -104,7 +120,7 @@ def version_table(
 
 def query_table(topic: str) -> KeyedRecords[QueryRecord]:
     """The queries on `queries`."""
-    return KeyedRecords(topic, QueryRecord.read)
+    return KeyedRecords(topic, QueryRecord.read, version=lambda record: record.version)
 
 
 def status_table(topic: str, read: Callable[[str, bytes], QueryStatus] = QueryStatus.read) -> KeyedRecords[QueryStatus]:

@@ -100,10 +100,10 @@ def test_positions_go_on_behind_the_last_result_given(producer: Producer, found:
         assert [one.id for one in results] == [matches[1].id]
 
 
-def register(producer: Producer, text: str, name: str = "peaks") -> None:
+def register(producer: Producer, text: str, name: str = "peaks", version: int = 1) -> None:
     """A query's record as the control API writes it."""
     producer.begin()
-    producer.send("t.queries", 0, encode(QueryRecord(name, 1, ADD, text).body()), key=name.encode())
+    producer.send("t.queries", 0, encode(QueryRecord(name, version, ADD, text).body()), key=name.encode())
     producer.commit()
 
 
@@ -130,7 +130,7 @@ def test_topics_of_publish_are_read_with_the_others(
         assert [one.id for one in results] == [matches[0].id]
         kept = results.positions
         assert kept["alerts/0"] == 1
-    register(producer, f"{MATCHES} PUBLISH 'more'")  # the query moves; positions still name the topic before
+    register(producer, f"{MATCHES} PUBLISH 'more'", version=2)  # the query moves; positions still name the topic before
     publish(producer, matches[1:2], "more")
     publish(producer, found[:1], "alerts")
     with subscribe(start=kept, end=True) as results:

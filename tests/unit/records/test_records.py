@@ -156,6 +156,28 @@ def test_a_table_is_the_newest_record_of_each_key_however_often_it_is_read(seed:
         assert one.next_offset == 40
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_of_records_of_one_version_the_first_is_taken(seed: int) -> None:
+    """Those without a version are all taken."""
+    draw, table, newest = random.Random(seed), stream_table("streams"), 0
+    for offset in range(20):
+        version = draw.choice([0, 1, 1, 2, 2, 3, 4])
+        found = table.apply(b"s", StreamRecord("s", f"t{offset}", version=version).encode(), offset)
+        right = version == 0 or version > newest
+        newest = version if right else newest
+        assert isinstance(found, Applied) is right
+        assert table.rows["s"].version == newest
+
+
+def test_a_version_counts_only_where_its_writer_gave_it() -> None:
+    """Older versions of Saffron, and hands, change a record and keep the fields that they do not know."""
+    value = StreamRecord("s", "t", idle=5, version=7, unknown={"later": 1}).encode()
+    assert StreamRecord.read("s", value).version == 7
+    changed = orjson.dumps({**orjson.loads(value), "idle": 6})
+    assert (StreamRecord.read("s", changed).version, StreamRecord.read("s", changed).idle) == (0, 6)
+    assert isinstance(stream_table("streams").apply(b"s", changed, 0), Applied)
+
+
 def test_an_unreadable_record_leaves_the_one_before_until_it_is_healed() -> None:
     table = stream_table("p.streams")
     table.apply(b"s", StreamRecord("s", "t").encode(), 0)

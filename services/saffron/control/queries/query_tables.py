@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from saffron.control.queries.registered_queries import RegisteredQueries
 from saffron.records.query import QueryRecord
+from saffron.records.stream import StreamRecord
 from saffron.records.table import Applied, Unreadable, query_table
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.control_topics import status_records
@@ -32,8 +34,12 @@ class QueryTables:
         """The offset after the last message of a topic that was applied."""
         return self._next_offsets.get(topic, 0)
 
+    def records(self, topic: str) -> Mapping[str, QueryRecord | StreamRecord]:
+        """The newest records of queries, by name, as they are now."""
+        return dict(self._queries.rows)
+
     def next_version(self, topic: str, name: str) -> int:
-        """A version above all known ones of the record of a query."""
+        """A version above all known ones of a query, removed ones included."""
         return self.queries.next_version(name)
 
     def apply(self, topic: str, key: bytes | None, value: bytes | None, at: int, offset: int | None = None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.counted import counted
@@ -47,7 +49,8 @@ def with_topics(
         )
     topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
     missing = [one for one in topics if now.partitions(one.name) is None]
-    return StreamPlan(before, record, missing, count, record.name in now.unreadable)
+    numbered = replace(record, version=1 if before is None else before.version + 1)
+    return StreamPlan(before, numbered, missing, count, record.name in now.unreadable)
 
 
 def _partitions(

@@ -106,7 +106,7 @@ def test_a_source_keeps_its_number_through_changes_and_roll_backs(client: Client
 def test_what_a_later_version_wrote_into_a_definition_stays(client: Client) -> None:
     record = apply(client, SHOP).record
     assert record.definition is not None
-    later = replace(record, definition=replace(record.definition, unknown={"later": 7}))
+    later = replace(record, version=2, definition=replace(record.definition, unknown={"later": 7}))
     client.put(client.topics.streams, "shop", later.encode())
     changed = plan_update(StreamChange("shop", idle=5_000), present(client)).record
     assert changed.definition is not None
