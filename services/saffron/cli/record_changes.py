@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from saffron.cli.client import Client
 from saffron.control.record_writer import Known, Numbered, RecordWriter
+from saffron.errors import LogError
+from saffron.runtime.log import Record
 
 R = TypeVar("R")
 
@@ -20,7 +22,8 @@ class RecordChanges:
 
     def __init__(self, client: Client, known: Known) -> None:
         self._client = client
-        self._writer = RecordWriter(known, client.topics, client.log, self._send, client.settings.group("records"))
+        group = client.settings.group("records")
+        self._writer = RecordWriter(known, client.topics, client.log, self._send, group, _called)
 
     def change(self, topic: str, make: Callable[[], R], record_of: Callable[[R], Numbered | None]) -> R:
         """Makes a change and writes its record (None: there is nothing to write). Returns the change.
@@ -31,7 +34,25 @@ class RecordChanges:
         async def made() -> R:
             return make()
 
-        return asyncio.run(self._writer.change(topic, made, record_of))
+        try:
+            return _driven(self._writer.change(topic, made, record_of))
+        except (LogError, KeyboardInterrupt):  # no other process looks at what ours has overtaken
+            with suppress(LogError):
+                _driven(self._writer.catch_up(topic))
+            raise
 
     async def _send(self, topic: str, key: bytes, value: bytes | None) -> None:
         self._client.put(topic, key.decode(), value)
+
+
+async def _called(act: Callable[[Mapping[str, int]], list[Record]], since: Mapping[str, int]) -> list[Record]:
+    return act(since)
+
+
+def _driven(work: Coroutine[Any, Any, R]) -> R:
+    """The result of a coroutine whose calls all block. There is no event loop, which would hold Ctrl-C back."""
+    try:
+        raise AssertionError(f"it waits for {work.send(None)}, and there is no event loop")
+    except StopIteration as done:
+        result: R = done.value
+        return result

@@ -96,7 +96,7 @@ async def _connected(settings: Settings, health: Health, stop: asyncio.Event, ru
         async with _feed(tables, topics, settings) as feed:
             tail = Tail(log, settings.group("control-tail"))
             why = functools.partial(_why, log, topics, settings.group("control-why"))
-            writer = RecordWriter(tables, topics, log, feed.send, settings.group("control.records"))
+            writer = RecordWriter(tables, topics, log, feed.send, settings.group("control.records"), asyncio.to_thread)
             api = Api(tables, topics, writer, tail, why, log.partitions, health)
             letters = DeadLetters(log, topics, settings.group("control-dlq"))
             dead_letters = DeadLettersApi(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -18,6 +17,8 @@ from saffron.runtime.streams.control_topics import stream_records
 
 Send = Callable[[str, bytes, bytes | None], Awaitable[None]]
 """A function that writes one message (topic, key, value), and returns once the broker has it."""
+Run = Callable[[Callable[[Mapping[str, int]], list[Record]], Mapping[str, int]], Awaitable[list[Record]]]
+"""A function that calls another one, which waits for the broker."""
 Numbered = QueryRecord | StreamRecord
 """A record with a version, under the key of its name."""
 _BATCH = 500
@@ -44,12 +45,24 @@ class Known(Protocol):
 
 @dataclass(frozen=True)
 class _Written:
-    """A record of ours; `value` None: a tombstone. `before`: the record at offset `since`, of which ours was made."""
+    """A record of ours; `value` None: a tombstone. `before`: the record that was in force at offset `since`."""
 
     name: str
+    version: int
     value: bytes | None
     before: Numbered | None
     since: int
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What others wrote beside a record of ours. `overtaken`: ours was made of an older record than the one before it.
+
+    `left`: the change to write again, since the last message of the key says something else; None: there is none.
+    """
+
+    overtaken: bool = False
+    left: Applied[Any] | None = None
 
 
 class RecordWriter:
@@ -60,13 +73,14 @@ class RecordWriter:
     again, as a newer version, since compaction leaves the last record of a key; then it makes its own change anew.
     """
 
-    def __init__(self, known: Known, topics: Topics, log: Log, send: Send, group: str) -> None:
+    def __init__(self, known: Known, topics: Topics, log: Log, send: Send, group: str, run: Run) -> None:
         self._known = known
         self._names = topics
         self._topics = (topics.streams, topics.queries, topics.query_status)
         self._log = log
         self._send = send
         self._group = group
+        self._run = run
         self._unchecked: dict[str, _Written] = {}
 
     async def change(
@@ -82,67 +96,57 @@ class RecordWriter:
             made = await make()
             if (record := record_of(made)) is None:
                 return made
-            written = _Written(record.name, record.encode(), before.get(record.name), since)
-            if (other := await self._put(topic, written)) is None:
+            written = _Written(record.name, record.version, record.encode(), before.get(record.name), since)
+            seen = await self._put(topic, written)
+            await self._restore(topic, seen.left)
+            if not seen.overtaken:
                 return made
-            await self._restore(topic, other)
         raise OvertakenError("others are changing the same at this moment: look at it, and ask again")
 
     async def remove(self, topic: str, name: str) -> None:
         """Writes a tombstone, whatever others have written."""
-        await self._put(topic, _Written(name, None, None, self._known.next_offset(topic)))
+        await self._send(topic, name.encode(), None)
+        await self._take(topic)
 
     async def catch_up(self, topic: str) -> None:
         """Applies what the control topics have now, before a record of `topic` is written.
 
         What a failure has left unchecked of this topic is checked first. LogError: they cannot be read.
         """
-        if (other := await self._check(topic)) is not None:
-            await self._restore(topic, other)
-        since = {one: self._known.next_offset(one) for one in self._topics}
-        self._apply(await asyncio.to_thread(self._read, since))
+        await self._restore(topic, (await self._check(topic)).left)
+        await self._take(*self._topics)
 
-    async def _put(self, topic: str, written: _Written) -> Applied[Any] | None:
-        """Writes a record, and applies all up to it; see `_check`."""
-        await self._send(topic, written.name.encode(), written.value)
+    async def _take(self, *topics: str) -> None:
+        """Applies what some topics have now."""
+        self._apply(await self._run(self._read, {one: self._known.next_offset(one) for one in topics}))
+
+    async def _put(self, topic: str, written: _Written) -> _Seen:
+        """Writes a record, and applies all that is there then."""
         self._unchecked[topic] = written
+        await self._send(topic, written.name.encode(), written.value)
         return await self._check(topic)
 
-    async def _check(self, topic: str) -> Applied[Any] | None:
-        """The change by another process that our last record of a topic overtook, and that readers took. None: none.
-
-        Looked for once, unless the look fails.
-        """
+    async def _check(self, topic: str) -> _Seen:
+        """What others wrote beside our last record of a topic. It is looked for once, unless the look fails."""
         if (written := self._unchecked.get(topic)) is None:
-            return None
-        key, value = written.name.encode(), written.value
-        found = await asyncio.to_thread(self._read, {topic: written.since})
+            return _Seen()
+        found = await self._run(self._read, {topic: written.since})
         del self._unchecked[topic]
-        ours = [place for place, one in enumerate(found) if (one.key, one.value) == (key, value)]
-        found = found[: ours[-1] + 1] if ours else found
         self._apply(found)
         table: KeyedRecords[Any] = (query_table if topic == self._names.queries else stream_records)(topic)
         if written.before is not None:
             table.rows[written.name] = written.before
-        last = None
-        for one in found:
-            change = table.apply(one.key, one.value, one.offset) if one.key == key else None
-            if isinstance(change, Applied):
-                if one.value == value:
-                    break
-                last = change
-        return last
+        return _seen(written, found, table)
 
-    async def _restore(self, topic: str, other: Applied[Any]) -> None:
-        """Writes the record of another process again, as a newer version, since ours came after it."""
-        left: Applied[Any] | None = other
+    async def _restore(self, topic: str, left: Applied[Any] | None) -> None:
+        """Writes the record of another process again, as a newer version, where there is one."""
         for _ in range(_TRIES):
             if left is None:
                 return
             name, version = left.key, self._known.next_version(topic, left.key)
             value = None if left.row is None else replace(left.row, version=version).encode()
             since, before = self._known.next_offset(topic), self._known.records(topic).get(name)
-            left = await self._put(topic, _Written(name, value, before, since))
+            left = (await self._put(topic, _Written(name, version, value, before, since))).left
 
     def _apply(self, records: list[Record]) -> None:
         for one in records:
@@ -157,3 +161,20 @@ class RecordWriter:
             return list(each_that_is_there(consumer, marks, batch=_BATCH))
         finally:
             consumer.close()
+
+
+def _seen(written: _Written, found: Sequence[Record], table: KeyedRecords[Any]) -> _Seen:
+    """What the messages of a topic say of our record. `table`: as readers have it before them."""
+    found = [one for one in found if one.key == written.name.encode()]
+    first = next((place for place, one in enumerate(found) if one.value == written.value), None)
+    if first is None:  # it did not arrive, or is compacted away, since a later one came
+        return _Seen()
+    changes = [table.apply(one.key, one.value, one.offset) for one in found]
+    before = next((one for one in reversed(changes[:first]) if isinstance(one, Applied)), None)
+    in_force = next((one for one in reversed(changes) if isinstance(one, Applied)), None)
+    is_made_of_it = before is None or (before.row is not None and 0 < before.row.version == written.version - 1)
+    overtaken = not isinstance(changes[first], Applied) or not is_made_of_it
+    if in_force is changes[first]:  # of records without a version the last one is taken
+        return _Seen(overtaken, before if overtaken else None)
+    is_last = found[-1].value == written.value  # the client sends again what was not acknowledged
+    return _Seen(overtaken, in_force if is_last else None)

@@ -60,7 +60,7 @@ class Tables(QueryTables):
         if topic != self._topics.streams:
             return super().next_version(topic, name)
         stream = self.streams.get(name)
-        return 1 if stream is None else stream.version + 1
+        return 1 + ((0 if stream is None else stream.version) or self.streams.next_offset)
 
     def models(self) -> list[_Row]:
         """The newest models, without their tables."""

@@ -86,9 +86,9 @@ class KeyedRecords(Generic[R]):
                 self.removed.discard(name)
                 self.unreadable[name] = Unreadable(self._topic, name, offset, str(error))
                 return self.unreadable[name]
-        self.unreadable.pop(name, None)
         if row is not None and self._is_known(name, row):
             return None
+        self.unreadable.pop(name, None)
         self.offsets[name] = offset
         if row is None:
             self.rows.pop(name, None)

@@ -106,6 +106,16 @@ def test_of_three_changes_at_once_the_first_stays(client: Client, monkeypatch: p
     assert client.queries()["q"] == replace(longer, version=3)
 
 
+def test_a_change_that_another_process_writes_again_is_waited_for_as_that(client: Client) -> None:
+    first = add(client, "q")
+    ours = query_changes.QueryChanges(client).put(replace(first, text=TEXT.replace("1 hour", "2 hours")), first)
+    client.put(client.topics.queries, "q", replace(first, version=2, op="pause").encode())  # it came second
+    client.put(client.topics.queries, "q", replace(ours, version=3).encode())
+    say(client, "q", "windowing", "active", version=3)
+    (found,) = wait_for(client, [ours], lambda one: one.state == "active", 5.0)
+    assert (found.state, found.record) == ("active", replace(ours, version=3))
+
+
 @pytest.mark.parametrize("client", [4], indirect=True)
 def test_a_change_is_waited_for_on_every_partition(client: Client) -> None:
     add(client, "q")

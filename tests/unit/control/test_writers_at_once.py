@@ -69,7 +69,7 @@ async def change(log: MemoryLog, turns: Turns, topic: str, changed: Changed) -> 
         return replace(changed(now), version=now.version + 1)
 
     await turns.wait()
-    await RecordWriter(tables, TOPICS, log, send, "records").change(topic, make, lambda one: one)
+    await RecordWriter(tables, TOPICS, log, send, "records", turns.to_thread).change(topic, make, lambda one: one)
 
 
 def at_once(seed: int, topic: str, first: Numbered, changes: Sequence[Changed], table: KeyedRecords[Any]) -> Any:
@@ -81,9 +81,7 @@ def at_once(seed: int, topic: str, first: Numbered, changes: Sequence[Changed], 
     async def run() -> None:
         await asyncio.gather(*(change(log, turns, topic, one) for one in changes))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncio, "to_thread", turns.to_thread)
-        asyncio.run(run())
+    asyncio.run(run())
     records = [record for batch in content(log, topic) for record in batch]
     for record in records:
         table.apply(record.key, record.value, record.offset)

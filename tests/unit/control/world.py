@@ -65,7 +65,7 @@ class World:
     def routes(self) -> list[web.AbstractRouteDef]:
         """All that the service serves."""
         told = partial(why, self.log, TOPICS, "why")
-        writer = RecordWriter(self.tables, TOPICS, self.log, self.send, "records")
+        writer = RecordWriter(self.tables, TOPICS, self.log, self.send, "records", asyncio.to_thread)
         api = Api(self.tables, TOPICS, writer, Tail(self.log, "tail"), told, self.log.partitions, self.health)
         desk = DeadLettersApi(self.tables, DeadLetters(self.log, TOPICS, "desk"), "desk", 86_400_000)
         streams = StreamsApi(self.tables, writer, self.log, self.settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from saffron.cli.client import Client
@@ -55,12 +55,22 @@ def read_versions(client: Client) -> RegisteredQueries:
 def wait_for(
     client: Client, records: Sequence[QueryRecord], settled: Callable[[ListedQuery], bool], seconds: float
 ) -> list[ListedQuery]:
-    """Follows the statuses until all `records` are settled or the time is up. Returns the queries as they are then."""
+    """Follows the statuses until all `records` are settled or the time is up. Returns the queries as they are then.
+
+    A record that another process has written again, as a newer version (`RecordWriter`), takes the place of its own.
+    """
+    seen: set[tuple[str, int]] = set()
     partitions = client.partition_counts()
     found = [ListedQuery(record, (), partitions) for record in records]
 
+    def newest(record: QueryRecord, statuses: list[QueryStatus]) -> QueryRecord:
+        newer = {(record.name, one.version) for one in statuses if one.name == record.name} - seen
+        seen.update(newer)
+        again = client.queries().get(record.name) if any(version > record.version for _, version in newer) else None
+        return record if again is None or replace(again, version=record.version) != record else again
+
     def until(statuses: list[QueryStatus]) -> bool:
-        found[:] = [_standing(record, statuses, partitions) for record in records]
+        found[:] = [_standing(newest(one.record, statuses), statuses, partitions) for one in found]
         return all(settled(one) for one in found)
 
     client.wait_for_statuses(until, seconds)

@@ -51,6 +51,7 @@ def _context(client: Client, known: KnownStreams, texts: Mapping[str, str]) -> S
         schema=known.schema,
         queries=texts,
         topics=client.log.topics,
+        next_offset=known.next_offset,
     )
 
 

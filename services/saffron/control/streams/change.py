@@ -42,7 +42,7 @@ class StreamContext:
     `streams`: by name. `partitions`: number of a topic. `used`: whether a topic was ever written to. `disorder`,
     `idle`: settings of the default stream where its record has none. `unreadable`: names whose newest record cannot be
     read. `schema`: a stream's schema in force. `queries`: the texts of standing queries by name. `topics`: all names of
-    topics that there are.
+    topics that there are. `next_offset`: after the last message of `streams`; no version of a record exceeds it.
     """
 
     prefix: str
@@ -55,6 +55,7 @@ class StreamContext:
     schema: Callable[[StreamRecord], Schema | None] = field(default=lambda record: None)
     queries: Mapping[str, str] = field(default_factory=dict)
     topics: Callable[[], Iterable[str]] = tuple
+    next_offset: int = 0
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,11 @@ def with_topics(
         )
     topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
     missing = [one for one in topics if now.partitions(one.name) is None]
-    numbered = replace(record, version=1 if before is None else before.version + 1)
-    return StreamPlan(before, numbered, missing, count, record.name in now.unreadable)
+    known = 0 if before is None else before.version
+    # A new stream's version is above those of the streams that its name had before.
+    return StreamPlan(
+        before, replace(record, version=1 + (known or now.next_offset)), missing, count, record.name in now.unreadable
+    )
 
 
 def _partitions(

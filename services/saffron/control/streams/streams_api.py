@@ -149,6 +149,7 @@ class StreamsApi:
             schema=self._tables.streams.schema,
             queries=self._tables.queries.texts(),
             topics=self._log.topics,
+            next_offset=self._tables.streams.next_offset,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -50,7 +51,7 @@ async def serving(world: World, token: str = "") -> AsyncIterator[str]:
     async def send(topic: str, key: bytes, value: bytes | None) -> None:
         written(log, topic, key, value)
 
-    writer = RecordWriter(tables, TOPICS, log, send, "records")
+    writer = RecordWriter(tables, TOPICS, log, send, "records", asyncio.to_thread)
     made = api.Api(tables, TOPICS, writer, Tail(log, "tail"), told, log.partitions, health)
     settings = Settings(prefix="t.")
     streams = StreamsApi(tables, writer, log, settings)
