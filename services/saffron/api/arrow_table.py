@@ -11,6 +11,7 @@ and the latest instant. Members that only some results have (confidence, timeout
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import orjson
@@ -39,6 +40,7 @@ from saffron.schema.schema import Kind, Schema
 Column: TypeAlias = "pa.Array[Any]"
 Rows = Sequence[Mapping[str, Any]]
 
+_NUMBERS = (Kind.INT, Kind.LONG, Kind.FLOAT)
 _WINDOW = ("window_start", "window_end")
 _KNOWN = {"id", "query", "partition", "start", "end", "window", "key", "group", "events", "return", "exact"}
 
@@ -77,19 +79,40 @@ def _matches(rows: Rows, plan: MatchPlan, schema: Schema) -> dict[str, Column]:
     imprecise = any(isinstance(event["ts"], list) for row in rows for event in _events(row))
     bound = {}
     for component in plan.components[: plan.positive]:
-        event = pa.struct(
-            [
-                ("seq", pa.int64()),
-                ("ts", pa.list_(pa.int64()) if imprecise else pa.int64()),
-                ("type", pa.string()),
-                *((name, _type(schema.kinds[name])) for name in schema.attributes_of_any(component.types)),
-            ]
-        )
-        kind = pa.list_(event) if component.closure else event
         kinds = {name: schema.kinds[name] for name in schema.attributes_of_any(component.types)}
-        values = [_held_all(row.get("events", {}).get(component.variable), kinds) for row in rows]
-        bound[component.variable] = pa.array([_spread(value) for value in values] if imprecise else values, kind)
+        values = [row.get("events", {}).get(component.variable) for row in rows]
+        if component.closure:
+            bound[component.variable] = _lists(values, kinds, imprecise=imprecise)
+        else:
+            bound[component.variable] = _structs(values, kinds, imprecise=imprecise)
     return columns | {"events": _struct(bound, len(rows))}
+
+
+def _lists(bound: Sequence[Any], kinds: Mapping[str, Kind], *, imprecise: bool) -> Column:
+    """The column of lists of events; None: the variable is not bound."""
+    flat = [event for events in bound for event in events or ()]
+    ends = list(accumulate((len(events or ()) for events in bound), initial=0))
+    offsets = [None if events is None else begin for events, begin in zip(bound, ends, strict=False)]
+    return pa.ListArray.from_arrays(
+        pa.array([*offsets, ends[-1]], pa.int32()), _structs(flat, kinds, imprecise=imprecise)
+    )
+
+
+def _structs(events: Sequence[Any], kinds: Mapping[str, Kind], *, imprecise: bool) -> Column:
+    """The column of events, with the attributes of these kinds; None: the variable is not bound."""
+
+    def values(name: str) -> list[Any]:
+        return [None if event is None else event.get(name) for event in events]
+
+    times = [[ts, ts] if imprecise and isinstance(ts, int) else ts for ts in values("ts")]
+    members: dict[str, Column] = {
+        "seq": pa.array(values("seq"), pa.int64()),
+        "ts": pa.array(times, pa.list_(pa.int64()) if imprecise else pa.int64()),
+        "type": pa.array(values("type"), pa.string()),
+        **{name: _of_kind(values(name), kind) for name, kind in kinds.items()},
+    }
+    mask = pa.array([event is None for event in events], pa.bool_())
+    return pa.StructArray.from_arrays(list(members.values()), names=list(members), mask=mask)
 
 
 def _events(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -97,35 +120,17 @@ def _events(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from bound if isinstance(bound, list) else [bound] if bound else []
 
 
-def _held_all(bound: Any, kinds: Mapping[str, Kind]) -> Any:
-    """A bound event, or list of events, with each value converted for the column of its kind."""
-    if isinstance(bound, list):
-        return [_held_all(event, kinds) for event in bound]
-    if bound is None:
-        return None
-    return {name: _held(value, kinds.get(name)) for name, value in bound.items()}
-
-
-def _held(value: Any, kind: Kind | None) -> Any:
-    """A value as the column of its kind holds it."""
-    if value is None or kind not in (Kind.FLOAT, Kind.NUMBER, Kind.ARRAY):
-        return value
-    return float(value) if kind is Kind.FLOAT else orjson.dumps(value).decode()
+def _of_kind(values: list[Any], kind: Kind) -> Column:
+    """The column of an attribute's values, which may be other numbers than those that its kind was inferred of."""
+    if kind in (Kind.NUMBER, Kind.ARRAY):
+        return pa.array([None if value is None else orjson.dumps(value).decode() for value in values], _type(kind))
+    return fitting(values, _tried(kind))
 
 
 def _type(kind: Kind) -> pa.DataType:
     alias: Any = kind.table_type
     found: pa.DataType = pa.type_for_alias(alias)
     return found
-
-
-def _spread(bound: Any) -> Any:
-    """A bound event, or list of events, with each time as an interval."""
-    if isinstance(bound, list):
-        return [_spread(event) for event in bound]
-    if bound is None or isinstance(bound["ts"], list):
-        return bound
-    return {**bound, "ts": [bound["ts"], bound["ts"]]}
 
 
 def _trends(rows: Rows, group: Sequence[str], schema: Schema) -> dict[str, Column]:
@@ -142,24 +147,20 @@ def _window(rows: Rows) -> dict[str, Column]:
 def _members(rows: Rows, name: str, attributes: Sequence[str], schema: Schema) -> Column:
     """The struct column of a key or group."""
     own = {"ts": pa.int64(), "type": pa.string()}
-    members = {
-        (shown := attribute_shown(attribute)): pa.array(
-            [_held(row[name].get(shown), _kind_of(attribute, schema)) for row in rows],
-            own.get(attribute) or _kind(attribute, schema),
-        )
-        for attribute in attributes
-    }
+    members: dict[str, Column] = {}
+    for attribute in attributes:
+        shown, kind = attribute_shown(attribute), _kind_of(attribute, schema)
+        values = [row[name].get(shown) for row in rows]
+        if attribute in own or kind is None:
+            members[shown] = pa.array(values, own.get(attribute, pa.string()))
+        else:
+            members[shown] = _of_kind(values, kind)
     return _struct(members, len(rows))
 
 
 def _kind_of(attribute: str, schema: Schema) -> Kind | None:
     one = Computed.of_name(attribute)
     return schema.kinds.get(attribute) if one is None else one.kind
-
-
-def _kind(attribute: str, schema: Schema) -> pa.DataType:
-    kind = _kind_of(attribute, schema)
-    return pa.string() if kind is None else _type(kind)
 
 
 def _array(rows: Rows, name: str, kind: pa.DataType) -> Column:
@@ -193,8 +194,12 @@ def _types(expr: Expr) -> tuple[pa.DataType, ...]:
 
 
 def _tried(kind: Kind) -> tuple[pa.DataType, ...]:
-    """The types to try, in order, for values of a kind."""
-    return (pa.int64(), pa.float64(), pa.string()) if kind is Kind.NUMBER else (_type(kind),)
+    """The types to try, in order, for values of a kind. Numbers that come later may be others than the first ones."""
+    numbers = (pa.int64(), pa.float64(), pa.string())
+    if kind is Kind.NUMBER:
+        return numbers
+    own = _type(kind)
+    return tuple(dict.fromkeys((own, *numbers))) if kind in _NUMBERS else (own,)
 
 
 def fitting(values: list[Any], types: Sequence[pa.DataType]) -> Column:

@@ -37,6 +37,7 @@ from saffron.mapping.yaml_nodes import Node, optional, path_of
 from saffron.records.stream import JSON, WITH_REGISTRY, AppliedDefinition, is_name
 from saffron.schema.event_types import is_type
 from saffron.schema.iso_times import parse_iso
+from saffron.schema.numbers import is_number_text, number_text
 
 STREAM_FIELDS = (
     "stream",
@@ -227,7 +228,8 @@ def _type(node: Node) -> TypeRule:
     if node.is_text:
         return TypeRule(constant=_name_of_type(node))
     fields = node.fields(TYPE_FIELDS)
-    names = {key.scalar(): _name_of_type(value) for key, value in fields["map"].pairs()} if "map" in fields else {}
+    named = {key.scalar(): _name_of_type(value) for key, value in fields["map"].pairs()} if "map" in fields else {}
+    names = {**{number_text(key): name for key, name in named.items() if is_number_text(key)}, **named}
     if "constant" in fields:
         if other := next((name for name in fields if name != "constant"), None):
             fields[other].error(f"a type that is constant has no `{other}`", "Leave `constant` or the others out.")

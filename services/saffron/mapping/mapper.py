@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from typing import Any
-
-import orjson
 
 from saffron.carets import CUT, NAME_LIMIT
 from saffron.engine.events.decoding.nesting import MAX_DEPTH, TOO_DEEP
@@ -26,7 +23,7 @@ from saffron.mapping.kinds import As
 from saffron.mapping.message import Message, MessageError, Number, noun, written
 from saffron.mapping.paths import MISSING, Path
 from saffron.mapping.time_formats import TimeError, instant, is_finer
-from saffron.schema.numbers import number_of_text, shown
+from saffron.schema.numbers import number_text
 from saffron.schema.origin import ORIGIN
 from saffron.schema.schema import MAX_EVENT_BYTES
 
@@ -224,15 +221,8 @@ def _text(found: Any) -> Any:
 
 
 def _text_of(found: str) -> str:
-    """A text, or the text of a number: as results print it, so that 1, 1.0 and 1e0 are one text; or all its digits."""
-    if isinstance(found, Number):
-        value = number_of_text(found)
-        printed = "" if value is None else orjson.dumps(shown(value)).decode()
-        try:
-            return printed if printed and Decimal(printed) == Decimal(found) else str(found)
-        except InvalidOperation:  # an exponent beyond those of Decimal
-            return str(found)
-    return str(found)
+    """A text, or the text of a number; see `number_text`."""
+    return number_text(found) if isinstance(found, Number) else str(found)
 
 
 def _rest(content: Mapping[str, Any], source: SourceDefinition) -> tuple[dict[str, Value], list[str]]:

@@ -8,13 +8,17 @@ imaginary part.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+import re
+from decimal import Decimal, InvalidOperation
 from typing import Any
+
+import orjson
 
 from saffron.schema.schema import NULL_INT, Kind, widened
 
 LIMIT = 2**63
 EXACT = 2**53
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 NO_NUMBERS = frozenset(("NaN", "Infinity", "-Infinity"))
 """Texts for numbers that JSON does not have."""
 
@@ -45,6 +49,21 @@ def number_of_text(text: str) -> int | float | None:
     if abs(nearest) < EXACT:
         return int(nearest) if nearest.is_integer() else nearest
     return number_of(Decimal(text)) if math.isfinite(nearest) else None
+
+
+def is_number_text(text: str) -> bool:
+    """True if a text is a JSON number."""
+    return _JSON_NUMBER.fullmatch(text) is not None
+
+
+def number_text(written: str) -> str:
+    """The text of a JSON number as results print it, so that 1, 1.0 and 1e0 are one text; or all its digits."""
+    value = number_of_text(written)
+    printed = "" if value is None else orjson.dumps(shown(value)).decode()
+    try:
+        return printed if printed and Decimal(printed) == Decimal(written) else str(written)
+    except InvalidOperation:  # an exponent beyond those of Decimal
+        return str(written)
 
 
 def digits(value: int) -> str:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import saffron
 from saffron.api.arrow_table import fitting, table_of
 from saffron.language import parse
 from saffron.language.scope.scope import Scope
@@ -57,3 +58,33 @@ def test_no_number_changes_its_value(values: list[Any], types: tuple[pa.DataType
         assert any(float(one) != one for one in whole), "float64 would have held them"
     else:
         assert found == values
+
+
+@pytest.mark.parametrize("first", [5, 0.5])
+@pytest.mark.parametrize("later", [[1.5, -0.5], [2**53 + 1], [2**53 + 1, 1.5], [2**63, 1], [1e300], [2.0, 3]])
+def test_what_came_first_fixes_no_column(first: float, later: list[float]) -> None:
+    """The schema is inferred from the first 10,000 events."""
+    events = [{"type": "A", "ts": at, "x": first} for at in range(10_000)]
+    events += [{"type": "A", "ts": 20_000 + at, "x": value} for at, value in enumerate(later)]
+    one = saffron.replay("PATTERN A a WHERE [x] AND a.ts >= 20000 WITHIN 1 ms RETURN a.x AS x", events)
+    many = saffron.replay(
+        "PATTERN A+ a[] WHERE strict-contiguity { a.len = 1 AND a[1].ts >= 20000 } WITHIN 1 s", events
+    )
+    groups = saffron.replay(
+        "PATTERN A WHERE A.ts >= 20000 GROUP BY x WITHIN 1 day RETURN COUNT(*), MAX(A.x) AS x", events
+    )
+    tables = [found.to_arrow() for found in (one, many, groups)]
+    columns: list[list[Any]] = [
+        tables[0]["return"].to_pylist(),
+        tables[0]["key"].to_pylist(),
+        [row["a"] for row in tables[0]["events"].to_pylist() if row],
+        [row["a"][0] for row in tables[1]["events"].to_pylist() if row],
+        tables[2]["group"].to_pylist(),
+        tables[2]["return"].to_pylist(),
+    ]
+    for column in columns:
+        assert len(column) == len(later)
+        assert sorted(float(row["x"]) for row in column) == sorted(map(float, later))
+        assert {str(row["x"]) for row in column} <= {
+            str(number) for one in later for number in (one, int(one), float(one))
+        }

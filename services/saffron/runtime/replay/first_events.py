@@ -53,7 +53,9 @@ def explained(
         left_out = list(table_notices(merged.tables, {})) if error.unknown else []
         return _hinted(error, "\n".join(filter(None, [error.hint, *left_out]))) if left_out else error
     records = min(sum(map(len, head)), INFER_EVENTS)
-    if not schema.types and (bad := next(_bad_records(head), None)) is not None:
+    decoder = Decoder(schema)
+    no_event = not any(len(decoder.decode(batch).rows) for batch in head)
+    if no_event and (bad := next(_bad_records(head, schema), None)) is not None:
         return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}")
     if not error.unknown:
         return error
@@ -73,9 +75,9 @@ def _hinted(error: QueryError, hint: str) -> QueryError:
     return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
 
 
-def _bad_records(head: Sequence[RawBatch]) -> Iterator[str]:
+def _bad_records(head: Sequence[RawBatch], schema: Schema) -> Iterator[str]:
     """The error of each record that is no event, the record, and what to do."""
-    decoder = Decoder(Schema({}, {}, {}))
+    decoder = Decoder(schema)
     for batch in head:
         for bad in decoder.decode(batch).bad:
             record = batch.value(bad.row)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import saffron
 from saffron.engine.events.strings import Pinned, Strings
 from saffron.engine.match.core.automaton import build
 from saffron.engine.match.core.classify import bit_tests, classify_source
@@ -67,3 +68,13 @@ def test_constants_keep_their_values() -> None:
     assert [int(held[1]), int(held[5])] == [7, -(2**63) + 1]
     assert [real_at(held, 2), real_at(held, 3)] == [-0.5, np.inf]
     pinned.release()
+
+
+@pytest.mark.parametrize(
+    "written", ["9007199254740993", "-9007199254740993", "CAST('9007199254740993' AS integer)", "1.5"]
+)
+def test_a_number_that_the_query_names_is_returned_as_it_is(written: str) -> None:
+    events = [{"type": "A", "ts": 1, "x": 1}]
+    (found,) = saffron.replay(f"PATTERN A a WITHIN 1 ms RETURN {written} AS n", events)
+    digits = written.partition("'")[2].partition("'")[0] or written
+    assert str(found.returns["n"]) == digits

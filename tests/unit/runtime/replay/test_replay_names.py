@@ -56,6 +56,14 @@ def test_records_of_which_none_is_an_event_are_told_with_the_first_reason() -> N
         _replayed("PATTERN A a WITHIN 1 s", [b'{"kind":"A","ts":1}', b'{"kind":"A","ts":2}'], [])
 
 
+@pytest.mark.parametrize("ts", [b"", b',"ts":"yesterday"'])
+def test_records_whose_time_is_wrong_are_told_of_before_names_that_they_do_not_have(ts: bytes) -> None:
+    events = [b'{"type":"A","x":1%s}' % ts] * 2
+    for text in ("PATTERN B b WITHIN 1 s", "PATTERN A a WHERE a.y > 1 WITHIN 1 s"):
+        with pytest.raises(InputError, match=r"none of the first 2 records is an event.*(no-ts|bad-ts)"):
+            _replayed(text, events, [])
+
+
 @pytest.mark.parametrize(
     ("first", "hint"),
     [

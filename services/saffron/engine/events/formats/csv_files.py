@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import chain, islice
@@ -15,9 +14,9 @@ from saffron.engine.events.formats.tabular import BATCH_ROWS, require_single
 from saffron.engine.events.formats.tabular_rows import Rows
 from saffron.engine.events.raw import Refusal
 from saffron.errors import InputError
+from saffron.schema.numbers import is_number_text
 from saffron.schema.schema import Kind, Schema
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", flags=re.ASCII)
 _FLAGS = {"true": b"true", "false": b"false"}
 _NO_VALUE = frozenset(
     ("", "-", "--", "?", ".", "n/a", "na", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "missing",
@@ -83,7 +82,7 @@ def _cells_of(name: str, place: int, sample: list[Record], schema: Schema | None
         kind = schema.kinds[name]
         return _OF_KIND.get(kind, _Cells.NUMBERS)
     cells = [cell for record in sample if place < len(record.cells) and (cell := record.cells[place])]
-    if _most(cells, [cell for cell in cells if not _NUMBER.fullmatch(cell)]):
+    if _most(cells, [cell for cell in cells if not is_number_text(cell)]):
         return _Cells.NUMBERS
     return _Cells.FLAGS if _most(cells, [cell for cell in cells if cell.lower() not in _FLAGS]) else _Cells.STRINGS
 
@@ -122,7 +121,7 @@ def _json_cell(cell: str | None, kind: _Cells) -> bytes:
     """
     if cell is None or (not cell and kind is not _Cells.STRINGS):
         return b"null"
-    if kind in (_Cells.NUMBERS, _Cells.TIMES) and _NUMBER.fullmatch(cell):
+    if kind in (_Cells.NUMBERS, _Cells.TIMES) and is_number_text(cell):
         return cell.encode()
     if kind is _Cells.ARRAYS and _is_json_array(cell):
         return cell.encode()

@@ -67,6 +67,8 @@ class Tails:
 
     def _item(self, expr: Expr, pieces: Pieces) -> Ints:
         """[n] the piece of each match's value."""
+        if isinstance(expr, Const):
+            return np.full(len(self._counts), pieces.literals([orjson.dumps(shown(expr.value))]))
         if (leaf := _leaf(expr)) is not None and self._bound_always(leaf):
             kind, values = self._column(leaf)
             return pieces.column(kind, values, self._runs.strings.values)

@@ -15,6 +15,7 @@ from saffron.schema.numbers import EXACT, LIMIT, number_of_text
 DEPTH_LIMIT = 64
 """Deepest nesting of brackets, prefixes and operators. It keeps recursion over the tree below Python's stack limit."""
 
+_TOO_LARGE = "Whole numbers have 63 bits, others are 64-bit floats, as 1e30 or 9223372036854775808.0."
 _NAME_WITH_SIGNS = re.compile(r"\w[\w.$@:/-]*")
 """A name as other systems write it, such as com.acme.paid."""
 
@@ -129,7 +130,7 @@ class Cursor:
             return value
         elif (number := number_of_text(token.value)) is not None:
             return number
-        raise self.error("the number is too large", token, hint="Whole numbers have 63 bits, others are 64-bit floats.")
+        raise self.error("the number is too large", token, hint=_TOO_LARGE)
 
     def separated(self, parse: Callable[[Cursor], Item]) -> list[Item]:
         """One or more items, separated by commas."""
