@@ -33,6 +33,7 @@ from saffron.runtime.local.service_process import log_tail
 from saffron.runtime.process.config import user_cache_directory
 
 _START_SECONDS = 60.0
+_ANSWER_SECONDS = 5.0
 _STOP_SECONDS = 20.0
 _FENCED_GROWTHS = 40
 """Growths of the controller's log within which it fences a broker, if there is one to be fenced (usually 2 or 3)."""
@@ -108,11 +109,21 @@ class Broker:
                 self._reap()
             last_lines = log_tail(self.log_path, 15)
             raise BrokerError(f"the broker {state}. Its last words, from {self.log_path}:\n{last_lines}")
+        while (error := self._unanswered()) is not None:
+            if time.monotonic() > deadline:
+                raise BrokerError(f"the broker at {self.bootstrap} started but does not answer: {error}") from error
+
+    def _unanswered(self) -> KafkaException | None:
+        """The error of one question to the broker; None: it answers.
+
+        Each time by a new client: one that was told of no controller, just before there is one, may wait in vain.
+        """
         client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         try:
-            client.describe_cluster(request_timeout=max(1.0, deadline - time.monotonic())).result()
+            client.describe_cluster(request_timeout=_ANSWER_SECONDS).result()
         except KafkaException as error:
-            raise BrokerError(f"the broker at {self.bootstrap} started but does not answer: {error}") from error
+            return error
+        return None
 
     def stop(self) -> None:
         """Ends the broker cleanly, or kills it after a time limit. No error if it does not run."""

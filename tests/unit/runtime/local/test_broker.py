@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from saffron.runtime.local import jars, jvm, processes
 from saffron.runtime.local.broker import Broker, BrokerError
@@ -32,6 +33,29 @@ def test_a_broker_that_dies_gives_its_last_words(java: Path, tmp_path: Path) -> 
     with pytest.raises(BrokerError, match=r"the broker ended while starting\. Its last words, from .*:\nout of luck"):
         broker.start()
     broker.stop()
+
+
+def test_a_client_that_gets_no_answer_is_replaced_by_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was told of no controller, just before there is one, may wait for it in vain."""
+    asked: list[object] = []
+
+    class Client:
+        def __init__(self, settings: dict[str, object]) -> None:
+            del settings
+
+        def describe_cluster(self, request_timeout: float) -> Client:
+            return self
+
+        def result(self) -> None:
+            asked.append(self)
+            if len(asked) < 3:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    (tmp_path / "ports.json").write_text(json.dumps({"client": 1, "controller": 2}))
+    monkeypatch.setattr("saffron.runtime.local.broker.AdminClient", Client)
+    monkeypatch.setattr(Broker, "_wait_for_line", lambda *given: True)
+    Broker(tmp_path).ready()
+    assert len(set(map(id, asked))) == 3
 
 
 def test_a_broker_that_was_killed_is_started_after_its_controller_alone(java: Path, tmp_path: Path) -> None:
