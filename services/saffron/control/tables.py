@@ -15,7 +15,7 @@ import orjson
 from saffron.control.live import LiveStatistics
 from saffron.control.queries.query_tables import Found, QueryTables
 from saffron.records.query import QueryRecord
-from saffron.records.stream import StreamRecord
+from saffron.records.stream import StreamRecord, version_after
 from saffron.records.table import Unreadable
 from saffron.runtime.log.topics import Topics
 from saffron.runtime.streams.known_streams import KnownStreams
@@ -59,8 +59,7 @@ class Tables(QueryTables):
         """A version above all known ones of a query or stream."""
         if topic != self._topics.streams:
             return super().next_version(topic, name)
-        stream = self.streams.get(name)
-        return 1 + ((0 if stream is None else stream.version) or self.streams.next_offset)
+        return version_after(self.streams.get(name), self.streams.next_offset)
 
     def models(self) -> list[_Row]:
         """The newest models, without their tables."""

@@ -191,6 +191,14 @@ def stem_of(name: str, generation: int) -> str:
     return name if generation == 1 else f"{name}.{generation}"
 
 
+def version_after(before: StreamRecord | None, next_offset: int) -> int:
+    """The version of a record that is made of `before`.
+
+    That of a new stream is above those of the streams that its name had: none exceeds the topic's `next_offset`.
+    """
+    return 1 + ((0 if before is None else before.version) or next_offset)
+
+
 def _version(body: Mapping[str, Any]) -> int:
     """The version of a record; 0: it has none, or the digest is not that of its other fields.
 

@@ -64,9 +64,11 @@ def wait_for(
     found = [ListedQuery(record, (), partitions) for record in records]
 
     def newest(record: QueryRecord, statuses: list[QueryStatus]) -> QueryRecord:
-        newer = {(record.name, one.version) for one in statuses if one.name == record.name} - seen
+        newer = {
+            (one.name, one.version) for one in statuses if one.name == record.name and one.version > record.version
+        }
+        again = client.queries().get(record.name) if newer - seen else None
         seen.update(newer)
-        again = client.queries().get(record.name) if any(version > record.version for _, version in newer) else None
         return record if again is None or replace(again, version=record.version) != record else again
 
     def until(statuses: list[QueryStatus]) -> bool:

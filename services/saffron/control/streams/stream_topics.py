@@ -7,7 +7,7 @@ from dataclasses import replace
 from saffron.control.checks import Refused
 from saffron.control.streams.change import StreamChange, StreamContext, StreamPlan
 from saffron.counted import counted
-from saffron.records.stream import StreamRecord
+from saffron.records.stream import StreamRecord, version_after
 from saffron.runtime.log.topics import Topics, stream_topics, topic_files
 from saffron.runtime.results.published import cycle
 from saffron.runtime.streams.unknown_names import no_topic
@@ -49,11 +49,8 @@ def with_topics(
         )
     topics = [topic_files()["events"].spec(record.topic, count), *stream_topics(now.prefix, record.stem, count)]
     missing = [one for one in topics if now.partitions(one.name) is None]
-    known = 0 if before is None else before.version
-    # A new stream's version is above those of the streams that its name had before.
-    return StreamPlan(
-        before, replace(record, version=1 + (known or now.next_offset)), missing, count, record.name in now.unreadable
-    )
+    numbered = replace(record, version=version_after(before, now.next_offset))
+    return StreamPlan(before, numbered, missing, count, record.name in now.unreadable)
 
 
 def _partitions(

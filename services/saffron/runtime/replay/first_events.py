@@ -53,9 +53,7 @@ def explained(
         left_out = list(table_notices(merged.tables, {})) if error.unknown else []
         return _hinted(error, "\n".join(filter(None, [error.hint, *left_out]))) if left_out else error
     records = min(sum(map(len, head)), INFER_EVENTS)
-    decoder = Decoder(schema)
-    no_event = not any(len(decoder.decode(batch).rows) for batch in head)
-    if no_event and (bad := next(_bad_records(head, schema), None)) is not None:
+    if bad := _no_event(head, schema):
         return InputError(f"none of the first {counted(records, 'record')} is an event. The first: {bad}")
     if not error.unknown:
         return error
@@ -75,15 +73,19 @@ def _hinted(error: QueryError, hint: str) -> QueryError:
     return QueryError(error.message, stage=error.stage, text=error.text, start=error.start, end=error.end, hint=hint)
 
 
-def _bad_records(head: Sequence[RawBatch], schema: Schema) -> Iterator[str]:
-    """The error of each record that is no event, the record, and what to do."""
+def _no_event(head: Sequence[RawBatch], schema: Schema) -> str:
+    """The error of the first record, the record, and what to do, if none is an event; else ""."""
     decoder = Decoder(schema)
-    for batch in head:
-        for bad in decoder.decode(batch).bad:
+    decoded = [(batch, decoder.decode(batch)) for batch in head]
+    if any(len(found.rows) for _, found in decoded):
+        return ""
+    for batch, found in decoded:
+        for bad in found.bad:
             record = batch.value(bad.row)
             shown = record[:_SHOWN].decode("utf-8", "replace")
             hint = _not_json(record) if bad.reason == "not-json" else _NO_EVENTS
-            yield f"{bad.reason}: {bad.detail}\n{shown}\n{hint}".rstrip("\n")
+            return f"{bad.reason}: {bad.detail}\n{shown}\n{hint}".rstrip("\n")
+    return ""
 
 
 def _not_json(record: bytes) -> str:
